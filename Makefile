@@ -1,0 +1,56 @@
+# `make demo` and `make test` do everything on a machine with Python >= 3.11 and make.
+# The first run fetches the locked packages; after that nothing here needs a network.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Touched once the environment matches the lock: a second `make install` does nothing.
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# More arguments for pytest, e.g. `make test ARGS="-k mondrian"`.
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check bench lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/make \1|\2/p' Makefile | awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+install: $(STAMP) ## create .venv with the locked packages and rothko itself
+
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("rothko needs Python 3.11 or later; choose one with make PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --requirement requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: install ## the whole flow on generated data
+	$(BIN)/rothko demo
+
+test: install ## run the tests
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: install ## lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: install ## run the benchmarks
+	$(BIN)/python -m benchmarks
+
+# The build backend is locked too (--build-deps-for), so that `install` can build without isolation.
+# Only `name==version` lines, with their markers, are kept: no hosts, no local paths.
+lock: ## resolve pyproject.toml again into requirements.lock
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	$(PYTHON) -m venv "$$folder/venv"; \
+	"$$folder/venv/bin/python" -m pip --disable-pip-version-check install --quiet pip-tools; \
+	"$$folder/venv/bin/pip-compile" --quiet --upgrade --strip-extras --allow-unsafe --no-header --no-annotate \
+	    --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	    --extra dev --extra learn --build-deps-for editable --output-file "$$folder/lock" pyproject.toml; \
+	grep -E '^[A-Za-z0-9._-]+==' "$$folder/lock" > requirements.lock; \
+	echo "locked $$(grep -c . requirements.lock) packages"
+
+clean: ## remove .venv, caches and builds
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Where tables come from, and how their values become lines of integer codes."""

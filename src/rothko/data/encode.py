@@ -1,0 +1,254 @@
+"""Values to codes: every quasi-identifier becomes a line of int32 codes, every sensitive column a histogram's bins.
+
+No step loops over values in Python: whole numbers of a narrow range are ranked by a table, other
+numbers by sorting, everything else by its dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rothko.data.hierarchy import Hierarchy
+from rothko.data.line import Kind, Line, as_text
+from rothko.errors import InputError
+from rothko.policy import Column, Policy
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A table as a method sees it: codes on lines, and codes of sensitive values."""
+
+    lines: tuple[Line, ...]
+    """One per quasi-identifier, in the order of the policy."""
+    codes: NDArray[np.int32]
+    """(quasi-identifiers, records)."""
+    sensitive: dict[str, tuple[Codes, int]]
+    """Sensitive column → (code of each record, number of codes)."""
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return int(self.codes.shape[1])
+
+
+def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
+    """Encode the quasi-identifiers and sensitive columns of a typed table (see :mod:`rothko.data.schema`)."""
+    names = policy.quasi_identifiers
+    codes = np.empty((len(names), table.num_rows), dtype=np.int32)
+
+    def one(i: int) -> Line:
+        return encode_line(names[i], table[names[i]], policy.columns[names[i]], codes[i])
+
+    def histogram(name: str) -> tuple[Codes, int]:
+        ranked = np.empty(table.num_rows, dtype=np.int32)
+        values = rank(table[name], ranked)
+        ranked[ranked < 0] = len(values)
+        return ranked, len(values) + 1
+
+    with ThreadPoolExecutor(threads) as pool:
+        lines = pool.map(one, range(len(names)))
+        sensitive = pool.map(histogram, policy.sensitive)
+        return Encoded(tuple(lines), codes, dict(zip(policy.sensitive, sensitive, strict=True)))
+
+
+def encode_line(name: str, column: pa.ChunkedArray, spec: Column, codes: Codes) -> Line:
+    """Make the line of a column and write the code of every record to ``codes``."""
+    from rothko.kernels.codes import recode
+
+    values = rank(column, codes)
+    missing = column.null_count > 0
+    if spec.hierarchy is not None:
+        counts = np.bincount(codes[codes >= 0], minlength=len(values))
+        line, where = _tree_line(name, values, counts, spec, missing)
+    elif spec.order is not None:
+        line, where = _ordinal_line(name, values, spec, missing)
+    else:
+        kind = Kind.NOMINAL if pa.types.is_string(values.type) else Kind.ORDERED
+        places = _places(name, values) if kind is Kind.ORDERED else np.empty(0)
+        line, where = Line(name, kind, values, places, missing, spec.weight), None
+    if where is not None or missing:
+        target = np.arange(len(values), dtype=np.int32) if where is None else where.astype(np.int32)
+        recode(codes, np.append(target, np.int32(line.missing_code)))
+    return line
+
+
+def rank(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
+    """Write each value's rank among the distinct values to ``codes`` (missing: -1); return the distinct values in order."""
+    from rothko.kernels.codes import rank_dense, rank_sorted
+
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_boolean(kind):
+        array = _one_chunk(column)
+        present = _present(array)
+        numbers = _whole_numbers(array)
+        if not present.any():
+            codes.fill(-1)
+            return array.slice(0, 0)
+        low, high = _span(numbers, present, array)
+        if high - low < 4 * len(numbers) + 65_536:
+            seen = rank_dense(numbers, present, low, high, codes)
+            return _from_whole_numbers(seen, kind)
+        if array.null_count == 0:
+            return array.take(pa.array(rank_sorted(numbers, np.argsort(numbers), codes)))
+    elif pa.types.is_floating(kind) and column.null_count == 0:
+        array = _one_chunk(column)
+        numbers = np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+        return array.take(pa.array(rank_sorted(numbers, np.argsort(numbers), codes)))
+    return _rank_dictionary(column, codes)
+
+
+def _rank_dictionary(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
+    """Any type: the dictionary is sorted, not the column."""
+    from rothko.kernels.codes import recode
+
+    array = _one_chunk(column)
+    if not pa.types.is_dictionary(array.type):
+        array = pc.dictionary_encode(array)
+    codes[:] = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
+    used = np.unique(codes[codes >= 0])
+    values = array.dictionary.take(pa.array(used))
+    order = pc.sort_indices(values).to_numpy()
+    place = np.full(len(array.dictionary) + 1, -1, dtype=np.int32)
+    place[used[order]] = np.arange(len(order), dtype=np.int32)
+    recode(codes, place)
+    return values.take(pa.array(order))
+
+
+def _tree_line(
+    name: str, values: pa.Array, counts: NDArray[np.int64], spec: Column, missing: bool
+) -> tuple[Line, NDArray[np.integer]]:
+    """A line along a hierarchy, and the code of each distinct value on it."""
+    texts = as_text(values)
+    hierarchy = build_hierarchy(name, values, texts, counts, spec)
+    tree = hierarchy.restrict(texts, column=name, missing=missing)
+    where = pc.index_in(texts, value_set=tree.leaves).to_numpy(zero_copy_only=False)
+    back = np.empty(len(where), dtype=np.int64)
+    back[where] = np.arange(len(where))
+    line = Line(name, Kind.TREE, values.take(pa.array(back)), np.empty(0), missing, spec.weight, tree, hierarchy)
+    return line, where
+
+
+def build_hierarchy(
+    name: str, values: pa.Array, texts: pa.Array, counts: NDArray[np.int64], spec: Column
+) -> Hierarchy:
+    """The hierarchy that the policy asks for, over the distinct values of the column."""
+    asked = spec.hierarchy
+    assert asked is not None
+
+    def numeric(what: str) -> pa.Array:
+        if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
+            return values
+        raise InputError(f"Column {name!r}: {what} need numbers, and the column holds {values.type}.")
+
+    def temporal() -> pa.Array:
+        if pa.types.is_temporal(values.type):
+            return values
+        raise InputError(
+            f"Column {name!r}: a hierarchy of dates needs dates, and the column holds {values.type}; "
+            "set 'type: date' where they are text."
+        )
+
+    value = asked.value
+    builders: dict[str, Callable[[], Hierarchy]] = {
+        "flat": lambda: Hierarchy.flat(texts),
+        "auto": lambda: Hierarchy.auto(texts, counts),
+        "mask": lambda: Hierarchy.mask(texts, side=value),
+        "intervals": lambda: Hierarchy.intervals(numeric("intervals"), widths=value),
+        "breaks": lambda: Hierarchy.intervals(numeric("breaks"), breaks=value),
+        "dates": lambda: Hierarchy.dates(temporal(), levels=value),
+        "tree": lambda: Hierarchy.from_nested(value, where=f"the hierarchy of {name!r}"),
+        "csv": lambda: Hierarchy.from_csv(asked.file, delimiter=asked.delimiter, encoding=asked.encoding),
+    }
+    return builders[asked.kind]()
+
+
+def _ordinal_line(name: str, values: pa.Array, spec: Column, missing: bool) -> tuple[Line, NDArray[np.integer]]:
+    """A line in the order that the policy gives; a value that it leaves out is an error."""
+    order = pa.array(spec.order, pa.string())
+    texts = as_text(values)
+    place = pc.index_in(texts, value_set=order)
+    if place.null_count:
+        absent = texts.filter(pc.is_null(place)).to_pylist()
+        raise InputError(
+            f"Column {name!r}: 'order' leaves out {place.null_count} of its {len(values)} values "
+            "(--show-values lists them).",
+            values=absent,
+        )
+    place = place.to_numpy()
+    sorted_by_place = np.argsort(place)
+    where = np.empty(len(place), dtype=np.int64)
+    where[sorted_by_place] = np.arange(len(place))
+    places = np.linspace(0.0, 1.0, len(place)) if len(place) > 1 else np.zeros(len(place))
+    line = Line(name, Kind.ORDERED, texts.take(pa.array(sorted_by_place)), places, missing, spec.weight)
+    return line, where
+
+
+def _places(name: str, values: pa.Array) -> NDArray[np.float64]:
+    """Where the sorted values lie between the smallest (0) and the largest (1)."""
+    if pa.types.is_decimal(values.type):
+        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    elif pa.types.is_floating(values.type):
+        numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    elif pa.types.is_time(values.type):
+        numbers = values.cast(pa.time64("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
+    else:
+        numbers = _whole_numbers(values).astype(np.float64)
+    infinite = int(np.count_nonzero(np.isinf(numbers)))
+    if infinite:
+        raise InputError(
+            f"Column {name!r} has infinite numbers, which have no range; replace them or list them under 'missing'."
+        )
+    if len(numbers) < 2:
+        return np.zeros(len(numbers))
+    return np.asarray((numbers - numbers[0]) / (numbers[-1] - numbers[0]))
+
+
+def _one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        return column.unify_dictionaries().combine_chunks()
+    return column
+
+
+def _present(array: pa.Array) -> NDArray[np.bool_]:
+    if array.null_count == 0:
+        return np.ones(len(array), dtype=np.bool_)
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+
+
+def _whole_numbers(array: pa.Array) -> NDArray[np.int64]:
+    """Integers, booleans, dates and timestamps as int64, with 0 for missing."""
+    if pa.types.is_date32(array.type):
+        array = array.view(pa.int32())
+    elif pa.types.is_date64(array.type) or pa.types.is_timestamp(array.type):
+        array = array.view(pa.int64())
+    elif pa.types.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    return np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
+
+
+def _from_whole_numbers(numbers: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+    """The reverse of :func:`_whole_numbers`."""
+    array = pa.array(numbers)
+    if pa.types.is_date32(kind):
+        return array.cast(pa.int32()).view(kind)
+    if pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
+        return array.view(kind)
+    return array.cast(kind)
+
+
+def _span(numbers: NDArray[np.int64], present: Sequence[bool] | NDArray[np.bool_], array: pa.Array) -> tuple[int, int]:
+    if array.null_count == 0:
+        return int(numbers.min()), int(numbers.max())
+    held = numbers[np.asarray(present)]
+    return int(held.min()), int(held.max())

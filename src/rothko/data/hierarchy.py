@@ -1,0 +1,784 @@
+"""Generalization hierarchies: a tree of labels over the values of a column.
+
+The leaves are the values of the column, as text. Walking the tree numbers them, so that every node
+owns a contiguous interval of leaf codes; that interval is all a method ever sees of a hierarchy.
+
+Two types, both plain arrays with the nodes breadth first:
+
+- :class:`Hierarchy` is what a person wrote down or a rule made, whatever the data holds;
+- :class:`Tree` is the part of it that occurs in the data, with the intervals worked out.
+
+Breadth first means that ``parents`` never falls. So the children of a node lie side by side, dropping
+nodes keeps the order, and the order is checked by one comparison.
+
+Files are those of ARX (https://arx.deidentifier.org): one leaf a line, ``leaf;level 1;…;*``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+
+from rothko.errors import HierarchyError
+
+ROOT = "*"
+"""The label of every root: the value that says nothing."""
+
+_DELIMITERS = (";", ",", "\t", "|")
+_PERIODS = ("day", "month", "quarter", "year", "decade")
+_Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """The part of a hierarchy that occurs in the data, as arrays for the kernels.
+
+    Nodes are breadth first, so the children of a node are contiguous and in line order. Where the
+    column has missing values, these are the last leaf, directly under the root.
+    """
+
+    labels: pa.Array
+    """Text of each node; null for the missing value."""
+    parent: _Ints
+    """Parent of each node, −1 for the root, which is node 0."""
+    low: _Ints
+    """First leaf code under each node."""
+    high: _Ints
+    """Last leaf code under each node, inclusive; −1 for the root of a tree without leaves."""
+    first_child: _Ints
+    """First child of each node, 0 for leaves."""
+    n_children: _Ints
+    """Number of children of each node, 0 for leaves."""
+    leaf: _Ints
+    """Node of each leaf code."""
+    leaves: pa.Array
+    """The values in line order, without the missing one."""
+
+    def lowest(self, low: ArrayLike, high: ArrayLike) -> _Ints:
+        """Find, for each pair, the lowest node whose interval covers the codes from `low` to `high`.
+
+        Parameters
+        ----------
+        low, high
+            First and last leaf codes, both inclusive, of the same shape.
+
+        Examples
+        --------
+        >>> tree = Hierarchy.from_nested({"EU": ["FR", "DE"], "Asia": ["JP"]})._whole()
+        >>> tree.labels.take(tree.lowest([0, 0, 1], [0, 1, 2])).to_pylist()
+        ['FR', 'EU', '*']
+        """
+        node: _Ints = np.asarray(self.leaf[np.asarray(low, dtype=np.intp)])
+        last = np.asarray(high)
+        climbing = np.flatnonzero(self.high[node] < last)
+        while climbing.size:
+            node.flat[climbing] = self.parent[node.flat[climbing]]
+            climbing = climbing[self.high[node.flat[climbing]] < last.flat[climbing]]
+        return node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hierarchy:
+    """A tree of labels whose leaves are the values of a column.
+
+    Every label has one place in the tree. Build one with a class method; the constructor takes the
+    arrays as they are, and rejects those that are not a tree in breadth-first order.
+
+    Examples
+    --------
+    >>> h = Hierarchy.from_nested({"Europe": ["France", {"Baltic": ["Latvia"]}], "Asia": ["Japan"]})
+    >>> h.leaves.to_pylist()
+    ['France', 'Latvia', 'Japan']
+    >>> h.to_rows()[1]
+    ['Latvia', 'Baltic', 'Europe', '*']
+    """
+
+    labels: tuple[str, ...]
+    """One per node; node 0 is the root, ``*``."""
+    parents: _Ints
+    """Parent of each node, −1 for the root; never falls, and children keep the order in which they were given."""
+
+    def __post_init__(self) -> None:
+        labels = tuple(self.labels)
+        parents = np.array(self.parents, dtype=np.int32)
+        parents.setflags(write=False)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "parents", parents)
+        if len(labels) != len(parents) or labels[:1] != (ROOT,) or parents[0] != -1:
+            raise ValueError(f"a hierarchy needs a label and a parent per node, and the root {ROOT!r} first")
+        above = parents[1:]
+        if np.any(above < 0) or np.any(above > np.arange(len(above))) or np.any(np.diff(above) < 0):
+            raise ValueError("the nodes of a hierarchy must be in breadth-first order")
+        if len(set(labels)) < len(labels):
+            times = Counter(labels)
+            repeated = [label for label, n in times.items() if n > 1]
+            raise HierarchyError(
+                f"{len(repeated)} of {len(times)} labels stand at more than one place of the hierarchy; every label"
+                f" must have one place, and {ROOT!r} is the root's",
+                values=repeated,
+            )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hierarchy):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.parents, other.parents)
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.parents.tobytes()))
+
+    # ── what a person wrote ──────────────────────────────────────────────────────────────────────
+
+    @classmethod
+    def from_csv(
+        cls, path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str = "utf-8"
+    ) -> Hierarchy:
+        """Read a file in the form of ARX: one leaf a line, ``leaf;level 1;…;*``, without a header.
+
+        Lines may differ in length. Blanks after a label are dropped, as are lines and upper levels
+        that are blank. A label repeated from one level to the next is one node.
+
+        Parameters
+        ----------
+        path
+            The file.
+        delimiter
+            What separates the labels; found among ``;``, ``,``, tab and ``|`` when not given.
+        encoding
+            How the text is encoded; a byte order mark is ignored.
+
+        Raises
+        ------
+        HierarchyError
+            If the file cannot be read or its lines do not make a tree.
+        """
+        where = os.fspath(path)
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise HierarchyError(f"the delimiter of hierarchy {where} must be one character, not {delimiter!r}")
+        text = _read_text(where, encoding)
+        return _from_paths(_csv_paths(text, where, delimiter or _sniff(text)), where=where, unit="line")
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence[object]], *, where: str = "hierarchy") -> Hierarchy:
+        """Build from one row per leaf: the leaf first, then what it generalizes to, level by level.
+
+        The root ``*`` may end a row or be left out. The same row twice is the same leaf.
+
+        Parameters
+        ----------
+        rows
+            The paths; cells that are not text are written as the data's would be.
+        where
+            What error messages call this hierarchy.
+
+        Examples
+        --------
+        >>> Hierarchy.from_rows([["FR", "EU", "*"], ["JP"]]).to_rows()
+        [['FR', 'EU', '*'], ['JP', '*']]
+        """
+        paths = ((number, [_text(cell, where) for cell in row]) for number, row in enumerate(rows, start=1))
+        return _from_paths(paths, where=where, unit="row")
+
+    @classmethod
+    def from_nested(cls, tree: Any, *, where: str = "hierarchy") -> Hierarchy:
+        """Build from mappings and lists as YAML gives them: a key stands above what it holds.
+
+        Parameters
+        ----------
+        tree
+            The children of the root, or one key ``*`` that holds them. A key that holds nothing is
+            a leaf. Numbers and booleans become text as the data's would.
+        where
+            What error messages call this hierarchy.
+        """
+        try:
+            paths = list(_nested_paths(tree, (), where))
+        except RecursionError:
+            raise HierarchyError(f"{where} is nested too deeply, or holds itself") from None
+        return _from_paths(enumerate(paths, start=1), where=where, unit="leaf")
+
+    # ── what a rule makes ────────────────────────────────────────────────────────────────────────
+
+    @classmethod
+    def flat(cls, values: pa.Array | Sequence[str]) -> Hierarchy:
+        """Put every value directly under the root: a value is published as it is, or not at all.
+
+        Parameters
+        ----------
+        values
+            The values, in the order that they are to have on the line.
+        """
+        return _from_levels([_text_array(values).drop_null()])
+
+    @classmethod
+    def mask(
+        cls, values: pa.Array | Sequence[str], *, side: Literal["right", "left"] = "right", character: str = "*"
+    ) -> Hierarchy:
+        """Mask one more character a level: 02139, 0213*, 021**, …, and the root when none is left.
+
+        Texts of different lengths share no masked label, so the length survives until the root.
+
+        Parameters
+        ----------
+        values
+            The values, in the order that they are to have on the line.
+        side
+            The end at which masking begins.
+        character
+            What a masked character becomes.
+
+        Examples
+        --------
+        >>> Hierarchy.mask(["021", "7"]).to_rows()
+        [['021', '02*', '0**', '*'], ['7', '*']]
+        """
+        if side not in ("right", "left"):
+            raise HierarchyError(f"a mask goes in from 'right' or 'left', not from {side!r}")
+        if len(character) != 1:
+            raise HierarchyError(f"a mask needs one character, not {character!r}")
+        texts = _text_array(values).drop_null()
+        clash = pc.ends_with(texts, character) if side == "right" else pc.starts_with(texts, character)
+        if pc.any(clash).as_py():
+            raise HierarchyError(
+                f"{clash.true_count} of {len(texts)} values have the mask character {character!r} at the {side} end"
+                " and would be taken for masked ones; choose another character",
+                values=texts.filter(clash).to_pylist(),
+            )
+        length = pc.utf8_length(texts)
+        longest = pc.max(length).as_py() or 0
+        masks = pa.array([character * n for n in range(longest + 1)], pa.string())
+        levels = []
+        # Level by level from the root down: the k-th keeps k characters, so texts of all lengths start together.
+        for kept in range(1, longest):
+            masked = masks.take(pc.if_else(pc.less(kept, length), pc.subtract(length, kept), None))
+            if side == "right":
+                levels.append(_join(pc.utf8_slice_codeunits(texts, 0, kept), masked))
+            else:
+                levels.append(_join(masked, pc.utf8_slice_codeunits(texts, -kept)))
+        return _from_levels([*levels, texts])
+
+    @classmethod
+    def intervals(
+        cls,
+        values: pa.Array,
+        *,
+        widths: Sequence[float] | None = None,
+        breaks: Sequence[float] | Sequence[Sequence[float]] | None = None,
+    ) -> Hierarchy:
+        """Group numbers in half-open intervals, ascending.
+
+        Values that are in no such interval (infinities, NaN, and numbers too large for their interval
+        to be told from the next) are leaves directly under the root.
+
+        Parameters
+        ----------
+        values
+            Distinct numbers, in any order.
+        widths
+            Width of the intervals of each level, finest first, each a multiple of the one before.
+            Intervals begin at multiples of their width, reckoned in decimals as written: 0.3 begins
+            ``[0.3, 0.4)``.
+        breaks
+            Where one interval ends and the next begins, ascending; or a list of such lists, finest
+            first, each a part of the one before. The outermost intervals are unbounded.
+
+        Examples
+        --------
+        >>> Hierarchy.intervals(pa.array([42, 37]), widths=[5, 10]).to_rows()
+        [['37', '[35, 40)', '[30, 40)', '*'], ['42', '[40, 45)', '[40, 50)', '*']]
+        >>> Hierarchy.intervals(pa.array([42, 17]), breaks=[18, 65]).to_rows()
+        [['17', '(-inf, 18)', '*'], ['42', '[18, 65)', '*']]
+        """
+        if (widths is None) == (breaks is None):
+            raise HierarchyError("a hierarchy of intervals takes either widths or breaks, and one of them")
+        column = _one_chunk(values).drop_null()
+        if not (
+            pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+        ):
+            raise HierarchyError(f"a hierarchy of intervals needs numbers, and the values are of type {column.type}")
+        column = column.take(pc.array_sort_indices(column))
+        fits = pa.types.is_signed_integer(column.type) or column.type in (pa.uint8(), pa.uint16(), pa.uint32())
+        numbers = column.cast(pa.int64() if fits else pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        levels = _by_widths(numbers, widths) if widths is not None else _by_breaks(numbers, breaks or ())
+        return _from_levels([*reversed(levels), column.cast(pa.string())])
+
+    @classmethod
+    def dates(cls, values: pa.Array, *, levels: Sequence[str] = ("month", "year")) -> Hierarchy:
+        """Group dates or timestamps by calendar periods, ascending.
+
+        Parameters
+        ----------
+        values
+            Distinct dates or timestamps, in any order; those with a time zone are grouped by local time.
+        levels
+            Periods out of day, month, quarter, year and decade, finest first.
+
+        Examples
+        --------
+        >>> import datetime
+        >>> Hierarchy.dates(pa.array([datetime.date(2024, 3, 5)]), levels=["quarter", "decade"]).to_rows()
+        [['2024-03-05', '2024-Q1', '2020s', '*']]
+        """
+        ranks = [_PERIODS.index(level) if level in _PERIODS else -1 for level in levels]
+        if -1 in ranks or any(b <= a for a, b in itertools.pairwise(ranks)):
+            raise HierarchyError(
+                f"the levels of a date hierarchy are {', '.join(map(repr, levels))}; they must be some of"
+                f" {', '.join(_PERIODS)}, in that order"
+            )
+        column = _one_chunk(values).drop_null()
+        if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+            raise HierarchyError(
+                f"a date hierarchy needs dates or timestamps, and the values are of type {column.type}"
+            )
+        column = column.take(pc.array_sort_indices(column))
+        return _from_levels([*(_period(column, level) for level in reversed(levels)), column.cast(pa.string())])
+
+    @classmethod
+    def auto(cls, values: pa.Array | Sequence[str], counts: ArrayLike, *, fanout: int = 4) -> Hierarchy:
+        """Group neighbours so that the children of every node hold about the same number of records.
+
+        Top down: the values under a node are cut into at most `fanout` runs, each cut where the
+        running count is nearest to an equal share. No run then holds more than an equal share plus
+        the count of one value. An inner node is called ``first … last``; where that is already the
+        label of a value or of an earlier node (breadth first), `` (2)``, `` (3)`` and so on follow.
+
+        Parameters
+        ----------
+        values
+            Distinct values in their natural order.
+        counts
+            The number of records of each value.
+        fanout
+            The most children that a node may have, at least 2.
+
+        Examples
+        --------
+        >>> Hierarchy.auto(["a", "b", "c"], [5, 1, 4], fanout=2).to_rows()
+        [['a', '*'], ['b', 'b … c', '*'], ['c', 'b … c', '*']]
+        """
+        if fanout < 2:
+            raise HierarchyError(f"the fanout of a hierarchy must be at least 2, not {fanout}")
+        texts = _text_array(values)
+        weights = np.asarray(counts, dtype=np.int64)
+        if weights.shape != (len(texts),):
+            raise ValueError(f"{len(texts)} values need as many counts, not an array of shape {weights.shape}")
+        low, high, parents = _balance(weights, fanout)
+        first, last = texts.take(pa.array(low)), texts.take(pa.array(high))
+        names = pc.if_else(pa.array(low == high), first, _join(first, " … ", last)).to_pylist()
+        taken = {ROOT, *texts.to_pylist()}
+        for node in np.flatnonzero(low < high).tolist():
+            name, tries = names[node], itertools.count(2)
+            while names[node] in taken:
+                names[node] = f"{name} ({next(tries)})"
+            taken.add(names[node])
+        return cls((ROOT, *names), np.append(-1, parents))
+
+    # ── what it is for ───────────────────────────────────────────────────────────────────────────
+
+    @property
+    def leaves(self) -> pa.Array:
+        """The labels of the leaves, in the order of the line."""
+        return self._whole().leaves
+
+    def to_rows(self) -> list[list[str]]:
+        """Write one row per leaf, the leaf first and the root last; :meth:`from_rows` reads them back."""
+        parents = self.parents.tolist()
+        rows = []
+        for node in self._whole().leaf.tolist():
+            row = []
+            while node >= 0:
+                row.append(self.labels[node])
+                node = parents[node]
+            rows.append(row)
+        return rows
+
+    def restrict(self, values: pa.Array, *, column: str, missing: bool) -> Tree:
+        """Keep the nodes above the values that occur in the data.
+
+        Parameters
+        ----------
+        values
+            The distinct values of the column, as text; nulls are passed over.
+        column
+            The name of the column, for the error message.
+        missing
+            Whether the column has missing values, which then get the last leaf code.
+
+        Raises
+        ------
+        HierarchyError
+            If a value has no leaf.
+        """
+        whole = self._whole()
+        texts = _text_array(values).drop_null()
+        code = pc.index_in(texts, value_set=whole.leaves)
+        if code.null_count:
+            raise HierarchyError(
+                f"{code.null_count} of {len(texts)} distinct values of column {column!r} have no leaf in its hierarchy;"
+                " add them to it (--show-values lists them)",
+                values=texts.filter(pc.is_null(code)).to_pylist(),
+            )
+        present = np.zeros(len(whole.leaf), dtype=np.int32)
+        present[code.to_numpy()] = 1
+        before = np.concatenate(([0], np.cumsum(present)))
+        keep = before[whole.high + 1] > before[whole.low]
+        keep[0] = True
+        labels = whole.labels.filter(pa.array(keep))
+        parent = np.append(-1, (np.cumsum(keep) - 1)[self.parents[keep][1:]])
+        if missing:
+            last = 1 + int(np.count_nonzero(parent == 0))
+            parent = np.insert(np.where(parent >= last, parent + 1, parent), last, 0)
+            labels = pa.concat_arrays([labels[:last], pa.nulls(1, pa.string()), labels[last:]])
+        return _grow(labels, parent)
+
+    def ancestor_of(self, values: pa.Array, tree: Tree) -> _Ints:
+        """Place labels that may not occur in the data: the code of a leaf that stands for each.
+
+        Parameters
+        ----------
+        values
+            Labels, as text; not necessarily distinct.
+        tree
+            What :meth:`restrict` made of this hierarchy.
+
+        Returns
+        -------
+        For each label, the first leaf code under its lowest ancestor (or itself) that is in the tree;
+        −1 for nulls and for labels that the hierarchy does not have.
+        """
+        labels = pa.array(self.labels, pa.string())
+        in_tree = pc.index_in(labels, value_set=tree.labels).fill_null(-1).to_numpy()
+        node = pc.index_in(_text_array(values), value_set=labels).fill_null(-1).to_numpy().copy()
+        climbing = np.flatnonzero((node >= 0) & (in_tree[node] < 0))
+        while climbing.size:
+            node[climbing] = self.parents[node[climbing]]
+            climbing = climbing[in_tree[node[climbing]] < 0]
+        return np.where(node >= 0, tree.low[in_tree[node]], -1).astype(np.int32)
+
+    def _whole(self) -> Tree:
+        return _grow(pa.array(self.labels, pa.string()), self.parents)
+
+
+# ── arrays to trees ──────────────────────────────────────────────────────────────────────────────
+
+
+def _grow(labels: pa.Array, parents: NDArray[np.integer]) -> Tree:
+    """Work out children and intervals of nodes that are breadth first."""
+    n_nodes = len(parents)
+    n_children = np.bincount(parents[1:], minlength=n_nodes)
+    end = 1 + np.cumsum(n_children)  # of the children of each node
+    is_leaf = n_children == 0
+    is_leaf[0] = False
+    depths = [0, 1]  # where each depth begins
+    while depths[-1] < n_nodes:
+        depths.append(int(end[depths[-1] - 1]))
+    below = [slice(a, b) for a, b in itertools.pairwise(depths[1:])]
+    size = is_leaf.astype(np.int64)
+    for nodes in reversed(below):
+        above = parents[nodes]
+        size[above[0] : above[-1] + 1] += np.bincount(
+            above - above[0], weights=size[nodes], minlength=above[-1] + 1 - above[0]
+        ).astype(np.int64)
+    low = np.zeros(n_nodes, dtype=np.int64)
+    for nodes in below:
+        above = parents[nodes]
+        before = np.cumsum(size[nodes]) - size[nodes]
+        first = end[above] - n_children[above] - nodes.start
+        low[nodes] = low[above] + before - before[first]
+    leaf = np.empty(size[0], dtype=np.int32)
+    leaf[low[is_leaf]] = np.flatnonzero(is_leaf)
+    return Tree(
+        labels=labels,
+        parent=parents.astype(np.int32),
+        low=low.astype(np.int32),
+        high=(low + size - 1).astype(np.int32),
+        first_child=np.where(n_children > 0, end - n_children, 0).astype(np.int32),
+        n_children=n_children.astype(np.int32),
+        leaf=leaf,
+        leaves=labels.take(pa.array(leaf)).drop_null(),
+    )
+
+
+def _from_levels(levels: Sequence[pa.Array]) -> Hierarchy:
+    """Build from one array of labels per level, coarsest first and the values last.
+
+    A null skips the level for that value, and a label equal to the one above it is the same node.
+    """
+    every = pa.concat_arrays(levels).dictionary_encode()
+    codes = _close_gaps(every.indices.fill_null(-1).to_numpy().reshape(len(levels), -1))
+    codes[1:][codes[1:] == codes[:-1]] = -1
+    codes = _close_gaps(codes)
+    node = np.zeros(codes.shape[1], dtype=np.int64)
+    labels, parents, n_nodes = [], [np.array([-1])], 1
+    for level in codes:
+        here = np.flatnonzero(level >= 0)
+        # Parent first, then label: siblings by first appearance, nodes in the order of their parents.
+        key = node[here] * len(every.dictionary) + level[here]
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        order = np.lexsort((first, node[here][first]))
+        first = here[first[order]]
+        labels.append(level[first])
+        parents.append(node[first])
+        node[here] = n_nodes + np.argsort(order)[place]
+        n_nodes += len(order)
+    names = every.dictionary.take(pa.array(np.concatenate(labels))).to_numpy(zero_copy_only=False).tolist()
+    return Hierarchy((ROOT, *names), np.concatenate(parents))
+
+
+def _close_gaps(codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Move the labels of each value up where levels are skipped (−1)."""
+    return np.take_along_axis(codes, np.argsort(codes < 0, axis=0, kind="stable"), axis=0)
+
+
+def _from_paths(paths: Iterable[tuple[int, list[str]]], *, where: str, unit: str) -> Hierarchy:
+    """Build from numbered paths, each from leaf to root; errors name the numbers, never the labels."""
+    labels, parents, is_leaf, seen_at = [ROOT], [-1], [False], [0]
+    children: list[list[int]] = [[]]
+    known = {ROOT: 0}
+    for number, path in paths:
+        here = f"{where}, {unit} {number}"
+        labels_down = [label for label, _ in itertools.groupby(reversed(path))]
+        if labels_down[:1] == [ROOT]:
+            del labels_down[0]
+        if not labels_down or labels_down[-1] == ROOT:
+            raise HierarchyError(f"{here}: there is no leaf below the root {ROOT!r}")
+        if len({ROOT, *labels_down}) <= len(labels_down):
+            raise HierarchyError(f"{here}: a label stands above itself, with another one between", values=path)
+        node = 0
+        for depth, label in enumerate(labels_down, start=1):
+            leaf = depth == len(labels_down)
+            above, node = node, known.setdefault(label, len(labels))
+            if node == len(labels):
+                labels.append(label)
+                parents.append(above)
+                is_leaf.append(leaf)
+                seen_at.append(number)
+                children.append([])
+                children[above].append(node)
+                continue
+            if leaf != is_leaf[node]:
+                kinds = ("a leaf", "an inner node") if leaf else ("an inner node", "a leaf")
+                raise HierarchyError(
+                    f"{here}: a label is {kinds[0]} here and {kinds[1]} on {unit} {seen_at[node]};"
+                    " published, the two could not be told apart",
+                    values=[label],
+                )
+            if above != parents[node]:
+                what = "the leaf has another path" if leaf else "a label has another parent"
+                raise HierarchyError(
+                    f"{here}: {what} than on {unit} {seen_at[node]}; every label must have one place", values=[label]
+                )
+    if len(labels) == 1:
+        raise HierarchyError(f"{where} is empty; it needs one {unit} for every value of the column")
+    order = [0]
+    for node in order:  # grows as it is walked, which is what makes it breadth first
+        order.extend(children[node])
+    above_in_order = np.array(parents)[order[1:]]
+    return Hierarchy(tuple(labels[node] for node in order), np.append(-1, np.argsort(order)[above_in_order]))
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_text(where: str, encoding: str) -> str:
+    try:
+        data = Path(where).read_bytes()
+    except FileNotFoundError:
+        raise HierarchyError(f"there is no hierarchy file {where}") from None
+    except OSError as error:
+        raise HierarchyError(f"hierarchy file {where} cannot be read: {error.strerror}") from error
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        # The codec's own error carries the bytes of the file, so it must not be chained.
+        raise HierarchyError(f"{where}, line {line}: the text is not {encoding}; name its encoding") from None
+    except LookupError:
+        raise HierarchyError(f"hierarchy file {where}: there is no encoding {encoding!r}") from None
+
+
+def _sniff(text: str) -> str:
+    """Guess the delimiter: the one before the most roots, then the one on the most lines, then ``;``."""
+    lines = [line.replace('"', "") for line in text.splitlines()[:1000]]
+
+    def evidence(delimiter: str) -> tuple[int, int]:
+        ends = (line.rstrip(delimiter + " \t").rpartition(delimiter) for line in lines)
+        return sum(found != "" and end.strip() == ROOT for _, found, end in ends), sum(delimiter in x for x in lines)
+
+    return max(_DELIMITERS, key=evidence)
+
+
+def _csv_paths(text: str, where: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            cells = [ROOT if cell.strip() == ROOT else cell.rstrip() for cell in row]
+            if any(cells):
+                yield reader.line_num, [cells[0], *filter(None, cells[1:])]
+    except csv.Error as error:
+        raise HierarchyError(f"{where}, line {reader.line_num}: not in CSV form ({error})") from None
+
+
+def _nested_paths(tree: Any, above: tuple[str, ...], where: str) -> Iterator[list[str]]:
+    if isinstance(tree, Mapping):
+        for key, below in tree.items():
+            path = (_text(key, where), *above)
+            if below is None or (isinstance(below, Mapping | list | tuple) and not below):
+                yield list(path)
+            else:
+                yield from _nested_paths(below, path, where)
+    elif isinstance(tree, list | tuple):
+        for item in tree:
+            if isinstance(item, list | tuple):
+                raise HierarchyError(f"{where} has a list directly in a list; the inner one needs a label above it")
+            yield from _nested_paths(item, above, where)
+    else:
+        yield [_text(tree, where), *above]
+
+
+def _text(cell: object, where: str) -> str:
+    """Write a cell as Arrow would write it in a column of the data: true, not True; 1, not 1.0."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or isinstance(cell, Mapping | list | tuple | set):
+        raise HierarchyError(f"{where} has {'nothing' if cell is None else 'a collection'} where a label should be")
+    if isinstance(cell, bool | float):
+        return str(pa.scalar(cell).cast(pa.string()).as_py())
+    return str(cell)
+
+
+def _one_chunk(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _text_array(values: pa.Array | Sequence[str]) -> pa.Array:
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        return pa.array(values, pa.string())
+    return _one_chunk(values).cast(pa.string())
+
+
+def _join(*parts: pa.Array | str) -> pa.Array:
+    return pc.binary_join_element_wise(*parts, "")
+
+
+# ── rules ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _by_widths(numbers: NDArray[Any], widths: Sequence[float]) -> list[pa.Array]:
+    """One array of interval labels per width, finest first; null where there is no interval."""
+    if not widths or not all(math.isfinite(width) and width > 0 for width in widths):
+        raise HierarchyError(f"the widths of intervals must be positive numbers, and are {list(widths)}")
+    # Through its text, so that 0.1 is a tenth, as a person means it, and not the nearest binary fraction.
+    exact = [Fraction(str(width)) for width in widths]
+    if any(coarse % fine for fine, coarse in itertools.pairwise(exact)):
+        raise HierarchyError(f"each width must be a multiple of the one before, and they are {list(widths)}")
+    if any(width.denominator > 1 for width in exact) or exact[-1] > 2**61:
+        numbers = numbers.astype(np.float64)
+    top, bottom = exact[0].numerator, exact[0].denominator
+    if numbers.dtype == np.int64:
+        inside = (numbers > -(2**62)) & (numbers < 2**62)  # both ends of the interval fit, too
+        index = np.where(inside, numbers, 0) // top
+    else:
+        with np.errstate(over="ignore"):
+            inside = np.isfinite(numbers) & (np.abs(numbers) / top * bottom < 2.0**52)
+        number = np.where(inside, numbers, 0.0)
+        index = np.floor(number / top * bottom)
+        # The quotient may be off by a rounding at the very edge; the edges themselves are the nearest floats.
+        index -= index * top / bottom > number
+        index += (index + 1) * top / bottom <= number
+    return [
+        _interval_labels(index // int(width / exact[0]), inside, width.numerator, width.denominator) for width in exact
+    ]
+
+
+def _interval_labels(index: NDArray[Any], inside: NDArray[np.bool_], top: int, bottom: int) -> pa.Array:
+    distinct, place = np.unique(index, return_inverse=True)
+    edges = [distinct * top, (distinct + 1) * top]
+    if distinct.dtype != np.int64:
+        edges = [edge / bottom + 0.0 for edge in edges]  # + 0.0 because −0 would be written "-0"
+        if bottom == 1 and np.all(np.abs(edges) < 2**53):
+            edges = [edge.astype(np.int64) for edge in edges]  # Arrow writes the float 1e10 as "1e+10"
+    low, high = (pa.array(edge).cast(pa.string()) for edge in edges)
+    return _join("[", low, ", ", high, ")").take(pa.array(place, mask=~inside))
+
+
+def _by_breaks(numbers: NDArray[Any], breaks: Sequence[float] | Sequence[Sequence[float]]) -> list[pa.Array]:
+    """One array of interval labels per list of breaks, finest first; null where there is no interval."""
+    nested = [level for level in breaks if isinstance(level, Sequence)]
+    if nested and len(nested) < len(breaks):
+        raise HierarchyError("breaks are either numbers or lists of numbers, not both")
+    lists: list[Any] = nested or [breaks]
+    if not lists[0]:
+        raise HierarchyError("a hierarchy of intervals needs at least one break")
+    for level in lists:
+        if not all(map(math.isfinite, level)) or any(b <= a for a, b in itertools.pairwise(level)):
+            raise HierarchyError(f"breaks must be finite and ascending, and are {list(level)}")
+    if any(not set(coarse) <= set(fine) for fine, coarse in itertools.pairwise(lists)):
+        raise HierarchyError("the breaks of each level must be among those of the level before")
+    labels = []
+    for level in lists:
+        edges = ["-inf", *(str(int(edge)) if edge == int(edge) else str(edge) for edge in level), "inf"]
+        names = [f"{'[' if i else '('}{low}, {high})" for i, (low, high) in enumerate(itertools.pairwise(edges))]
+        place = np.searchsorted(np.array(level), numbers, side="right")
+        labels.append(pa.array(names).take(pa.array(place, mask=~np.isfinite(numbers))))
+    return labels
+
+
+def _period(column: pa.Array, level: str) -> pa.Array:
+    def digits(part: pa.Array, width: int) -> pa.Array:
+        return pc.utf8_lpad(part.cast(pa.string()), width=width, padding="0")
+
+    year = pc.year(column)
+    if level == "decade":
+        return _join(digits(pa.array(year.to_numpy() // 10 * 10), 4), "s")
+    if level == "year":
+        return digits(year, 4)
+    if level == "quarter":
+        return _join(digits(year, 4), "-Q", pc.quarter(column).cast(pa.string()))
+    month = _join(digits(year, 4), "-", digits(pc.month(column), 2))
+    return month if level == "month" else _join(month, "-", digits(pc.day(column), 2))
+
+
+def _balance(counts: NDArray[np.int64], fanout: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Cut 0…n−1 into runs, runs of runs and so on: first, last and parent of every node but the root."""
+    # A count of 0 would let a run of them be peeled off value by value, and the tree grow deep.
+    running = np.concatenate(([0], np.cumsum(np.maximum(counts, 1))))
+    a, b, node = np.array([0]), np.array([len(counts)]), np.array([0])
+    lows, highs, parents, n_nodes = [a[:0]], [a[:0]], [a[:0]], 1
+    if not len(counts):
+        node = node[:0]
+    while node.size:
+        runs = np.minimum(fanout, b - a)
+        cuts = np.repeat(b[:, None], fanout + 1, axis=1)
+        cuts[:, 0] = a
+        for j in range(1, fanout):
+            target = running[a] + (running[b] - running[a]) * (np.minimum(j, runs) / runs)
+            cut = np.clip(np.searchsorted(running, target), 1, len(counts))
+            cut -= target - running[cut - 1] <= running[cut] - target
+            # Every run gets at least one value, on this side of the cut and on the other.
+            cuts[:, j] = np.where(j < runs, np.clip(cut, cuts[:, j - 1] + 1, b - (runs - j)), b)
+        first, after = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
+        parent = np.repeat(node, fanout)
+        some = first < after
+        a, b, parent = first[some], after[some], parent[some]
+        lows.append(a)
+        highs.append(b - 1)
+        parents.append(parent)
+        node = n_nodes + np.arange(len(a))
+        n_nodes += len(a)
+        inner = b - a > 1
+        a, b, node = a[inner], b[inner], node[inner]
+    return np.concatenate(lows), np.concatenate(highs), np.concatenate(parents)

@@ -1,0 +1,125 @@
+"""The memory engine: the compiled loop over all cores.
+
+The tree is cut into subtrees, and each is grown to its end by one compiled call without the
+interpreter lock. Large nodes are cut one at a time so that their parts can go to different threads;
+there are a few dozen such steps however large the table is. The classes do not depend on the number
+of threads: each subtree works on its own range of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.methods.mondrian import Mondrian, problem
+from rothko.methods.partition import Cuts, Partition
+from rothko.privacy.requirement import Requirement
+
+Nodes = NDArray[np.int32]
+
+SUBTREES_PER_THREAD = 8
+"""How many subtrees each thread gets at least, so that an uneven one does not hold up the rest."""
+
+
+def partition(
+    encoded: Encoded,
+    requirements: Sequence[Requirement],
+    method: Mondrian,
+    *,
+    threads: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Partition:
+    """Group the records into classes.
+
+    Parameters
+    ----------
+    progress
+        Called with the number of records whose classes have just become final.
+    """
+    from rothko.kernels.mondrian import ATTRIBUTE, BEGINS, CHILD, CHILDREN, END, LEAF, START, boxes, regions
+
+    arrays, table = problem(encoded, requirements, method)
+    nodes = _grow(table, arrays.arguments(), threads, progress)
+    leaf = np.flatnonzero(nodes[:, ATTRIBUTE] == LEAF)
+    leaf = leaf[np.argsort(nodes[leaf, START])]
+    starts, ends = nodes[leaf, START], nodes[leaf, END]
+    d = len(encoded.lines)
+    low = np.empty((len(leaf), d), dtype=np.int32)
+    high = np.empty((len(leaf), d), dtype=np.int32)
+    edges = np.linspace(0, len(leaf), threads + 1).astype(np.int64)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda t: boxes(table, d, starts, ends, edges[t], edges[t + 1], low, high), range(threads)))
+    cuts = None
+    if not method.relaxed:
+        region_low, region_high = regions(nodes, np.array([line.size for line in encoded.lines], dtype=np.int32))
+        cuts = Cuts(
+            attribute=nodes[:, ATTRIBUTE].copy(),
+            begins=nodes[:, BEGINS].copy(),
+            child=nodes[:, CHILD].copy(),
+            children=nodes[:, CHILDREN].copy(),
+            leaf=leaf,
+            low=region_low[leaf],
+            high=region_high[leaf],
+        )
+    return Partition(table[d].copy(), np.append(starts, encoded.rows).astype(np.int64), low, high, cuts)
+
+
+def _grow(
+    table: NDArray[np.int32], arguments: tuple[object, ...], threads: int, progress: Callable[[int], None]
+) -> Nodes:
+    """Grow the whole tree: cut large nodes one at a time, small ones to the end, side by side."""
+    from rothko.kernels.mondrian import ATTRIBUTE, END, LEAF, PENDING, START, grow
+
+    rows = table.shape[1]
+    large = max(rows // (SUBTREES_PER_THREAD * threads), 20_000)
+
+    def step(begin: int, end: int) -> Nodes:
+        most_cuts = 1 if threads > 1 and end - begin > large else np.iinfo(np.int64).max
+        grown: Nodes = grow(table, begin, end, *arguments, most_cuts)
+        return grown
+
+    steps: dict[tuple[int, int], Nodes] = {}
+    with ThreadPoolExecutor(threads) as pool:
+        running: dict[Future[Nodes], tuple[int, int]] = {pool.submit(step, 0, rows): (0, rows)}
+        while running:
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                begin, end = running.pop(done)
+                nodes = done.result()
+                steps[begin, end] = nodes
+                ended = nodes[nodes[:, ATTRIBUTE] == LEAF]
+                progress(int(np.sum(ended[:, END] - ended[:, START])))
+                for node in nodes[nodes[:, ATTRIBUTE] == PENDING]:
+                    span = int(node[START]), int(node[END])
+                    running[pool.submit(step, *span)] = span
+    return _join(steps)
+
+
+def _join(steps: dict[tuple[int, int], Nodes]) -> Nodes:
+    """One node table from the steps: the root of a step takes the place of the pending node that it began from."""
+    from rothko.kernels.mondrian import ATTRIBUTE, CHILD, CHILDREN, END, PARENT, PENDING, START
+
+    # Outermost first, then from left to right: a step comes after the one that left it pending,
+    # and the numbering does not depend on which thread was faster.
+    order = sorted(steps, key=lambda span: (span[0] - span[1], span[0]))
+    places = {order[0]: 0}
+    tables = []
+    used = 1
+    for span in order:
+        nodes = steps[span].copy()
+        root = places[span]
+        for field in (PARENT, CHILD):
+            local = nodes[:, field]
+            nodes[:, field] = np.where(local == 0, root, local + used - 1)
+        for i in np.flatnonzero(nodes[:, ATTRIBUTE] == PENDING):
+            places[int(nodes[i, START]), int(nodes[i, END])] = used - 1 + int(i)
+        tables.append((root, nodes))
+        used += len(nodes) - 1
+    joined = np.concatenate([tables[0][1][:1], *(nodes[1:] for _, nodes in tables)])
+    for root, nodes in tables:
+        for field in (ATTRIBUTE, CHILD, CHILDREN):
+            joined[root, field] = nodes[0, field]
+    return joined

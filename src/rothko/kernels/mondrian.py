@@ -1,0 +1,471 @@
+"""Greedy multidimensional partitioning (Mondrian), Median criterion, compiled.
+
+Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 2.2; the recursion is the basic Mondrian
+figure of their KDD 2006 paper. The four parts of a tree builder, in this order below: how wide
+is each attribute in a node, where is its best cut, does every part meet the requirements, move
+the records.
+
+The records of a node are one contiguous range of ``table``, an int32 matrix with a row per
+column: the quasi-identifiers' codes, the record numbers, the sensitive codes. Cutting a node
+reorders its range, stably, so that each part is contiguous again: deep nodes then live in the
+cache, and every scan is sequential.
+
+A cut is the smallest code on its right side. A tree node is cut into its children; children
+without records get no part, and their codes fall to the part on their left (or the first part),
+so that the regions of the parts cover the region of the node.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rothko.kernels import compiled
+from rothko.kernels.requirements import add, holds
+
+ORDERED, NOMINAL, TREE = 0, 1, 2
+"""Kinds of line: widths by value, by number of values, by leaves under the lowest common node."""
+
+# Columns of the node table.
+PARENT, ATTRIBUTE, BEGINS, START, END, CHILD, CHILDREN = range(7)
+NODE_WIDTH = 7
+LEAF, PENDING = -1, -2
+
+
+@compiled
+def _extremes(column):
+    low = column[0]
+    high = low
+    for i in range(1, column.size):
+        low = min(low, column[i])
+        high = max(high, column[i])
+    return np.int64(low), np.int64(high)
+
+
+@compiled
+def lowest_node(tree, offset, leaf, leaf_offset, low, high):
+    """The lowest node of a line's tree that covers the codes from ``low`` to ``high``."""
+    node = leaf[leaf_offset + low]
+    while tree[offset + node, 2] < high:
+        node = tree[offset + node, 0]
+    return node
+
+
+@compiled
+def _width(lines, places, tree, leaf, weight, a, low, high):
+    """Normalised width of attribute ``a`` over the codes low … high, times its weight; 0 when it is one value."""
+    if low == high:
+        return 0.0
+    kind, size, missing = lines[a, 0], lines[a, 1], lines[a, 2]
+    if high == missing:
+        return weight[a]  # missing and present together are published as the root
+    if kind == ORDERED:
+        offset = lines[a, 3]
+        return weight[a] * (places[offset + high] - places[offset + low])
+    if kind == NOMINAL:
+        return weight[a] * (high - low + 1) / size
+    node = lowest_node(tree, lines[a, 4], leaf, lines[a, 5], low, high)
+    row = lines[a, 4] + node
+    return weight[a] * (tree[row, 2] - tree[row, 1] + 1) / size
+
+
+@compiled
+def _select(column, low, high, rank, counts):
+    """The code at ``rank`` in sorted order, how many are smaller, how many are equal.
+
+    Radix selection: histogram the range, keep the bucket that holds the rank, repeat. At most
+    three passes over a node however many distinct values the line has, and no sort.
+    """
+    below = 0
+    while True:
+        span = high - low + 1
+        shift = 0
+        buckets = max(256, min(column.size, counts.size))
+        while (span >> shift) >= buckets:
+            shift += 1
+        for b in range((span >> shift) + 1):
+            counts[b] = 0
+        for i in range(column.size):
+            v = column[i]
+            if low <= v <= high:
+                counts[(v - low) >> shift] += 1
+        b = 0
+        while below + counts[b] <= rank:
+            below += counts[b]
+            b += 1
+        if shift == 0:
+            return low + b, below, counts[b]
+        low = low + (b << shift)
+        high = min(high, low + (1 << shift) - 1)
+
+
+@compiled
+def _next_code(column, code):
+    """The smallest code above ``code``."""
+    best = np.int32(2147483647)
+    for i in range(column.size):
+        v = column[i]
+        if v > code:
+            best = min(best, v)
+    return np.int64(best)
+
+
+@compiled
+def _clear(histograms, summaries, side, size):
+    for v in range(size):
+        histograms[side, v] = 0
+    summaries[side, 0] = 0.0
+    summaries[side, 1] = 0.0
+
+
+@compiled
+def _sides_hold(codes, part, cut, ties, rules, bounds, histograms, summaries):
+    """Whether both sides of a cut meet every requirement that is about a sensitive value."""
+    for r in range(rules.shape[0]):
+        kind, size = rules[r, 0], rules[r, 2]
+        values = part[rules[r, 1]]
+        _clear(histograms, summaries, 0, size)
+        _clear(histograms, summaries, 1, size)
+        left_ties = ties
+        for i in range(codes.size):
+            v = codes[i]
+            side = 1 if v >= cut else 0
+            if v == cut and left_ties > 0:
+                side = 0
+                left_ties -= 1
+            add(histograms[side], summaries[side], kind, values[i])
+        if not (holds(summaries[0], kind, bounds[r, 0]) and holds(summaries[1], kind, bounds[r, 0])):
+            return False
+    return True
+
+
+@compiled
+def _sorted(codes, low, high):
+    """The positions of the codes in stable ascending order: radix sort, eleven bits a pass."""
+    n = codes.size
+    order = np.arange(n).astype(np.uint32)
+    spare = np.empty(n, dtype=np.uint32)
+    counts = np.empty(2049, dtype=np.int64)
+    shift = 0
+    while (high - low) >> shift > 0:
+        for b in range(2049):
+            counts[b] = 0
+        for i in range(n):
+            counts[(((codes[i] - low) >> shift) & 2047) + 1] += 1
+        for b in range(2048):
+            counts[b + 1] += counts[b]
+        for i in range(n):
+            b = ((codes[order[i]] - low) >> shift) & 2047
+            spare[counts[b]] = order[i]
+            counts[b] += 1
+        order, spare = spare, order
+        shift += 11
+    return order
+
+
+@compiled
+def _scan(codes, part, low, high, least, relaxed, rules, bounds, histograms, summaries):
+    """The allowable cut nearest the median among all of them, or 0 records on the left.
+
+    One pass from each end with every requirement as a running state: what holds on the left of
+    position p, and what holds on its right.
+    """
+    n = codes.size
+    order = _sorted(codes, low, high)
+    good = np.ones(n + 1, dtype=np.uint8)
+    for r in range(rules.shape[0]):
+        kind, size = rules[r, 0], rules[r, 2]
+        values = part[rules[r, 1]]
+        for side in range(2):
+            _clear(histograms, summaries, 0, size)
+            for step in range(n):
+                i = step if side == 0 else n - 1 - step
+                add(histograms[0], summaries[0], kind, values[order[i]])
+                if not holds(summaries[0], kind, bounds[r, 0]):
+                    good[i + 1 if side == 0 else i] = 0
+    best, cut, ties = 0, 0, 0
+    run = 0  # records before position p that share the code at p
+    for p in range(1, n):
+        here = codes[order[p]]
+        run = run + 1 if here == codes[order[p - 1]] else 0
+        if good[p] == 0 or p < least or n - p < least or (run > 0 and not relaxed):
+            continue
+        if best == 0 or abs(2 * p - n) < abs(2 * best - n):
+            best, cut, ties = p, np.int64(here), run
+    return best, cut, ties
+
+
+@compiled
+def _cut_line(part, a, low, high, missing, least, relaxed, rules, bounds, counts, histograms, summaries):
+    """The allowable cut of an ordered or nominal line: (records on the left, cut, equal codes that go left).
+
+    Missing is split from present where that is allowable, since together they publish nothing;
+    otherwise the cut nearest the median.
+    """
+    codes = part[a]
+    n = codes.size
+    if high == missing:
+        left = 0
+        for i in range(n):
+            left += codes[i] != missing
+        if left >= least and n - left >= least and _sides_hold(codes, part, high, 0, rules, bounds, histograms, summaries):
+            return left, high, 0
+    median, below, equal = _select(codes, low, high, n // 2, counts)
+    if relaxed:
+        left, cut, ties = n // 2, median, n // 2 - below
+    else:
+        # The cuts next to the median are the only ones to try for the size: any other leaves
+        # still fewer records on its smaller side.
+        lower, upper = below, below + equal
+        lower_fits, upper_fits = lower >= least, n - upper >= least
+        if not (lower_fits or upper_fits):
+            return 0, 0, 0
+        ties = 0
+        if lower_fits and (not upper_fits or n - 2 * lower <= 2 * upper - n):
+            left, cut = lower, median
+        else:
+            left, cut = upper, _next_code(codes, median)
+    if _sides_hold(codes, part, cut, ties, rules, bounds, histograms, summaries):
+        return left, cut, ties
+    return _scan(codes, part, low, high, least, relaxed, rules, bounds, histograms, summaries)
+
+
+@compiled
+def _child(tree, first, count, code):
+    """Which of ``count`` children from row ``first`` on holds the code."""
+    low, high = 0, count - 1
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if tree[first + middle, 1] <= code:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@compiled
+def _cut_tree(part, a, first, count, tree, least, rules, bounds, child, sizes):
+    """Specialise to the children of a node: how many parts there are, or 0 where one would break a requirement.
+
+    ``child`` gets the child of every record, ``sizes`` the records of every child.
+    """
+    codes = part[a]
+    for c in range(count):
+        sizes[c] = 0
+    for i in range(codes.size):
+        c = _child(tree, first, count, codes[i])
+        child[i] = c
+        sizes[c] += 1
+    parts = 0
+    for c in range(count):
+        if 0 < sizes[c] < least:
+            return 0
+        parts += sizes[c] > 0
+    for r in range(rules.shape[0]):
+        kind = rules[r, 0]
+        values = part[rules[r, 1]]
+        histograms = np.zeros((count, rules[r, 2]), dtype=np.int64)
+        summaries = np.zeros((count, 2))
+        for i in range(codes.size):
+            add(histograms[child[i]], summaries[child[i]], kind, values[i])
+        for c in range(count):
+            if sizes[c] > 0 and not holds(summaries[c], kind, bounds[r, 0]):
+                return 0
+    return parts
+
+
+@compiled
+def _arrange_two(codes, left, cut, ties, order):
+    """The order that brings the records below the cut (and the first ``ties`` equal ones) to the front."""
+    x, y = np.uint64(0), np.uint64(left)
+    for i in range(codes.size):
+        v = codes[i]
+        goes_left = v < cut
+        if ties > 0 and v == cut:
+            goes_left = True
+            ties -= 1
+        # Picks x or y without a branch, which would be mispredicted for every other record.
+        m = np.uint64(goes_left)
+        order[y ^ ((x ^ y) & (np.uint64(0) - m))] = i
+        x += m
+        y += np.uint64(1) - m
+
+
+@compiled
+def _arrange_many(child, count, sizes, order):
+    """The order that brings the records of each child together, children in line order."""
+    places = np.empty(count, dtype=np.uint64)
+    total = 0
+    for c in range(count):
+        places[c] = total
+        total += sizes[c]
+    for i in range(total):
+        c = child[i]
+        order[places[c]] = i
+        places[c] += np.uint64(1)
+
+
+@compiled
+def _move(part, order, spare):
+    """Put every column of the node in the given order (the hottest loop: unsigned positions let it be a vector gather)."""
+    n = part.shape[1]
+    for c in range(part.shape[0]):
+        column = part[c]
+        for i in range(n):
+            spare[i] = column[order[i]]
+        for i in range(n):
+            column[i] = spare[i]
+
+
+@compiled
+def _room(nodes, needed):
+    if needed <= nodes.shape[0]:
+        return nodes
+    larger = np.empty((max(needed, 2 * nodes.shape[0]), NODE_WIDTH), dtype=np.int32)
+    for node in range(nodes.shape[0]):
+        for field in range(NODE_WIDTH):
+            larger[node, field] = nodes[node, field]
+    return larger
+
+
+@compiled
+def _open_node(nodes, node, parent, begins, start, end, waiting):
+    """Write a node that is still to be cut; until then its CHILD is the one to take up after it (a stack)."""
+    nodes[node, PARENT] = parent
+    nodes[node, ATTRIBUTE] = PENDING
+    nodes[node, BEGINS] = begins
+    nodes[node, START] = start
+    nodes[node, END] = end
+    nodes[node, CHILD] = waiting
+    nodes[node, CHILDREN] = 0
+
+
+@compiled
+def grow(table, begin, stop, lines, places, weight, tree, leaf, least, rules, bounds, relaxed, most_cuts):
+    """Cut the records ``begin … stop`` until no allowable cut is left, or ``most_cuts`` were made.
+
+    Parameters
+    ----------
+    table
+        int32, one row per column: d quasi-identifiers, record numbers, sensitive codes. Reordered in place.
+    lines
+        int64 (d, 6): kind, codes without the missing one counted as leaves, missing code or -1,
+        offset into ``places``, into ``tree``, into ``leaf``.
+    places
+        Where each code lies on its line, scaled to 0 … 1.
+    tree
+        int32 (nodes, 5) of all hierarchies: parent, first code, last code, first child, children.
+    least
+        The fewest records that a part may have.
+    rules, bounds
+        Requirements about sensitive values: (kind, row in ``table``, number of values) and their parameters.
+
+    Returns
+    -------
+    int32 (nodes, 7), parents before children, the children of a node together and in line order.
+    """
+    d = lines.shape[0]
+    n = stop - begin
+    order = np.empty(n, dtype=np.uint32)
+    spare = np.empty(n, dtype=np.int32)
+    counts = np.empty(max(256, min(n, 1 << 20)) + 1, dtype=np.int32)
+    most_values, most_children = 1, 1
+    for r in range(rules.shape[0]):
+        most_values = max(most_values, rules[r, 2])
+    for t in range(tree.shape[0]):
+        most_children = max(most_children, tree[t, 4])
+    histograms = np.zeros((2, most_values), dtype=np.int64)
+    summaries = np.zeros((2, 2))
+    child = np.empty(n if tree.shape[0] > 0 else 1, dtype=np.int32)
+    sizes = np.empty(most_children, dtype=np.int64)
+    low = np.empty(d, dtype=np.int64)
+    high = np.empty(d, dtype=np.int64)
+    width = np.empty(d)
+
+    nodes = np.empty((1024, NODE_WIDTH), dtype=np.int32)
+    _open_node(nodes, 0, -1, 0, begin, stop, -1)
+    used = 1
+    waiting = 0
+    cuts = 0
+    while waiting >= 0 and cuts < most_cuts:
+        node = waiting
+        waiting = nodes[node, CHILD]
+        start, end = np.int64(nodes[node, START]), np.int64(nodes[node, END])
+        nodes[node, ATTRIBUTE] = LEAF
+        if end - start < 2 * least:
+            continue
+        part = table[:, start:end]
+        for a in range(d):
+            low[a], high[a] = _extremes(part[a])
+            width[a] = _width(lines, places, tree, leaf, weight, a, low[a], high[a])
+        while True:
+            a = np.argmax(width)
+            if width[a] <= 0.0:
+                break
+            width[a] = 0.0
+            if lines[a, 0] == TREE:
+                offset = lines[a, 4]
+                at = offset + lowest_node(tree, offset, leaf, lines[a, 5], low[a], high[a])
+                first, count = offset + tree[at, 3], np.int64(tree[at, 4])
+                parts = _cut_tree(part, a, first, count, tree, least, rules, bounds, child, sizes)
+                if parts == 0:
+                    continue
+                _arrange_many(child, count, sizes, order)
+                nodes = _room(nodes, used + parts)
+                nodes[node, ATTRIBUTE], nodes[node, CHILD], nodes[node, CHILDREN] = a, used, parts
+                for c in range(count):
+                    if sizes[c] > 0:
+                        begins = np.int64(tree[first + c, 1])
+                        _open_node(nodes, used, node, begins, start, start + sizes[c], waiting)
+                        start += sizes[c]
+                        waiting = used
+                        used += 1
+            else:
+                left, cut, ties = _cut_line(
+                    part, a, low[a], high[a], lines[a, 2], least, relaxed, rules, bounds, counts, histograms, summaries
+                )
+                if left == 0:
+                    continue
+                _arrange_two(part[a], left, cut, ties, order)
+                nodes = _room(nodes, used + 2)
+                nodes[node, ATTRIBUTE], nodes[node, CHILD], nodes[node, CHILDREN] = a, used, 2
+                _open_node(nodes, used, node, low[a], start, start + left, waiting)
+                _open_node(nodes, used + 1, node, cut, start + left, end, used)
+                waiting = used + 1
+                used += 2
+            _move(part, order, spare)
+            cuts += 1
+            break
+    return nodes[:used].copy()
+
+
+@compiled
+def boxes(table, d, starts, ends, first, last, low, high):
+    """The smallest box around each of the classes ``first … last``, into ``low`` and ``high`` (classes × d)."""
+    for c in range(first, last):
+        for a in range(d):
+            low[c, a], high[c, a] = _extremes(table[a, starts[c] : ends[c]])
+
+
+@compiled
+def regions(nodes, sizes):
+    """The region of each node on the lines: first and last code per attribute, whole lines at the root.
+
+    Parts of one cut share the node's region between them: each reaches to where the next begins.
+    """
+    count, d = nodes.shape[0], sizes.shape[0]
+    low = np.zeros((count, d), dtype=np.int32)
+    high = np.empty((count, d), dtype=np.int32)
+    high[0] = sizes - 1
+    for node in range(count):
+        a = nodes[node, ATTRIBUTE]
+        if a < 0:
+            continue
+        first, children = nodes[node, CHILD], nodes[node, CHILDREN]
+        for c in range(children):
+            low[first + c] = low[node]
+            high[first + c] = high[node]
+            if c > 0:
+                low[first + c, a] = nodes[first + c, BEGINS]
+            if c + 1 < children:
+                high[first + c, a] = nodes[first + c + 1, BEGINS] - 1
+    return low, high

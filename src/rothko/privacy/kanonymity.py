@@ -1,0 +1,59 @@
+"""k-anonymity: no record can be told apart from fewer than k − 1 others.
+
+Samarati 2001, Sweeney 2002; LeFevre, DeWitt, Ramakrishnan, TODS 2008, Definition 2.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.privacy.requirement import Requirement, Rule, column_names, whole_number
+from rothko.privacy.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KAnonymity(Requirement):
+    """Every class has at least ``k`` records.
+
+    >>> KAnonymity(k=10).describe()
+    'k-anonymity with k = 10'
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+
+    k: int
+    """The fewest records of a class; at least 2."""
+
+    def __post_init__(self) -> None:
+        whole_number(self.name, "k", self.k, least=2)
+        object.__setattr__(self, "over", column_names(self.name, self.over))
+
+    @property
+    def least(self) -> int:
+        """k records."""
+        return self.k
+
+    @property
+    def asked(self) -> float:
+        """The k asked for."""
+        return self.k
+
+    def scores(self, stats: Statistics) -> NDArray[np.float64]:
+        """The size of each class."""
+        return stats.size.astype(np.float64)
+
+    def rule(self) -> Rule | None:
+        """None: the size is all."""
+        return None
+
+    def sql(self, column: str | None) -> str:
+        """The number of records."""
+        return "count(*)"
+
+    def describe(self) -> str:
+        """Name and k."""
+        return f"{self.name} with k = {self.k}"

@@ -1,0 +1,266 @@
+"""YAML that knows its lines, so that a mistake is shown where it was made.
+
+Differs from ``yaml.safe_load`` where that would change what a person wrote, or hide a slip: a key is
+its text as written (``no``, ``2019`` and ``null`` are fine names of columns), so are the values that
+the caller names, a key given twice is an error, and ``1e-3`` is a number. Writing quotes what reading
+would otherwise change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import yaml
+
+from rothko.errors import PolicyError, nearest
+
+KeyPath = tuple[str | int, ...]
+"""Keys and list positions from the root of a document to one entry."""
+
+_MOST_ENTRIES = 1_000_000
+"""Aliases let a short text stand for an endless document; no honest policy comes near this."""
+
+
+class _Loader(yaml.SafeLoader):
+    pass
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+for _class in (_Loader, _Dumper):
+    # PyYAML follows YAML 1.1, where 1e-3 without a point is text; nobody who writes it means text.
+    _class.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), list("-+0123456789")
+    )
+
+
+class Flow(dict[str, Any]):
+    """A mapping that is written on one line: ``{role: keep}``."""
+
+
+def _on_one_line(dumper: yaml.SafeDumper, data: Flow) -> yaml.Node:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=True)
+
+
+_Dumper.add_representer(Flow, _on_one_line)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a YAML text says, and on which lines.
+
+    Attributes
+    ----------
+    data
+        Mappings, lists and scalars, as ``yaml.safe_load`` gives them but for the differences above.
+    lines
+        The line, counted from 1, on which the entry at each path begins.
+    where
+        What the text is called in messages, a file name as a rule.
+    """
+
+    data: Any
+    lines: dict[KeyPath, int]
+    where: str
+
+    def line(self, path: KeyPath) -> int:
+        """Find the line of the entry at `path`, or of the nearest entry around it where it does not exist."""
+        while path not in self.lines:
+            path = path[:-1]
+        return self.lines[path]
+
+
+def read(text: str, *, where: str, as_text: Callable[[KeyPath], bool]) -> Document:
+    r"""Read one YAML document whose root is a mapping.
+
+    Parameters
+    ----------
+    text
+        The YAML.
+    where
+        What the text is called in messages.
+    as_text
+        Whether the scalar at a path is text as it is written, whatever it looks like.
+
+    Raises
+    ------
+    PolicyError
+        If the text is not YAML, is not a mapping, or gives a key twice.
+
+    Examples
+    --------
+    >>> document = read("a:\n  no: 1", where="example", as_text=lambda path: False)
+    >>> document.data, document.line(("a", "no"))
+    ({'a': {'no': 1}}, 2)
+    """
+    try:
+        root = yaml.compose(text, _Loader)
+        if not isinstance(root, yaml.MappingNode):
+            raise PolicyError(f"{where}: expected a mapping that begins with 'columns:', found {_kind(root)}")
+        reader = _Reader(where, as_text)
+        return Document(reader.read(root), reader.lines, where)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f", line {mark.line + 1}" if mark else ""
+        raise PolicyError(f"{where}{at}: not valid YAML: {error.problem or error.context}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise PolicyError(f"{where}, line {line}: not valid YAML: it holds a control character") from None
+    except RecursionError:
+        raise PolicyError(f"{where}: not a policy: it is nested too deeply, or within itself") from None
+
+
+def write(data: dict[str, Any]) -> str:
+    """Write a mapping as YAML, one entry a line and each :class:`Flow` below it on one.
+
+    >>> print(write({"columns": {"no": Flow(role="keep")}}), end="")
+    columns:
+      'no': {role: keep}
+    """
+    return yaml.dump(
+        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=False
+    )
+
+
+class Mistake(NamedTuple):
+    """One thing that is wrong, and where.
+
+    Attributes
+    ----------
+    path
+        The entry that the message is about.
+    message
+        What is wrong and what to write instead.
+    key
+        A key below `path` that the message names itself; only the line is taken from it.
+    """
+
+    path: KeyPath
+    message: str
+    key: str | None = None
+
+
+class MistakeError(PolicyError, ValueError):
+    """Mistakes in a part of a policy; also a ValueError, so that pydantic carries them up to the whole."""
+
+    def __init__(
+        self, message: str = "", *, at: KeyPath = (), key: str | None = None, mistakes: Sequence[Mistake] = ()
+    ) -> None:
+        self.mistakes = tuple(mistakes) or (Mistake(at, message, key),)
+        super().__init__(sentence(self.mistakes))
+
+
+def sentence(mistakes: Sequence[Mistake], document: Document | None = None) -> str:
+    """Tell the first mistake, with its line where there is a document, and how many more there are.
+
+    >>> sentence([Mistake(("privacy", 0, "k-anonymity"), "k is missing"), Mistake((), "no columns")])
+    'privacy[0].k-anonymity: k is missing (and 1 more mistake)'
+    """
+    place = []
+    first = mistakes[0]
+    if document is not None:
+        lines = {m: document.line(m.path if m.key is None else (*m.path, m.key)) for m in mistakes}
+        first = min(mistakes, key=lines.__getitem__)
+        place = [document.where, f"line {lines[first]}"]
+    if first.path:
+        place.append(_dotted(first.path))
+    more = len(mistakes) - 1
+    rest = f" (and {more} more mistake{'s' if more > 1 else ''})" if more else ""
+    return (f"{', '.join(place)}: " if place else "") + first.message + rest
+
+
+def hint(name: object, known: Iterable[str]) -> str:
+    """End a message about an unknown name as :func:`~rothko.errors.nearest` does; a beginning counts as near.
+
+    >>> hint("quasi", ["identifier", "quasi-identifier"])
+    "did you mean 'quasi-identifier'?"
+    """
+    names = list(known)
+    begun = [candidate for candidate in names if candidate.startswith(str(name))] if name else []
+    return nearest(begun[0] if len(begun) == 1 else str(name), names)
+
+
+def show(value: object) -> str:
+    """Show a value of the policy in a message, as YAML would have it and no longer than a glance.
+
+    >>> show("quasi"), show(None), show([1, 2])
+    ("'quasi'", 'null', 'a list')
+    """
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple | set):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _dotted(path: KeyPath) -> str:
+    """Write a path as ``columns.age.role``, with the names that need it in quotes."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += "." * bool(text) + (step if re.fullmatch(r"[\w-]+", step) else repr(step))
+    return text
+
+
+class _Reader:
+    """Turns nodes into plain data and notes the line of each."""
+
+    def __init__(self, where: str, as_text: Callable[[KeyPath], bool]) -> None:
+        self.where = where
+        self.as_text = as_text
+        self.lines: dict[KeyPath, int] = {}
+
+    def read(self, node: yaml.Node, path: KeyPath = ()) -> Any:
+        self.lines.setdefault(path, _line(node))
+        if len(self.lines) > _MOST_ENTRIES:
+            raise PolicyError(f"{self.where}: not a policy: its aliases stand for over {_MOST_ENTRIES:,} entries")
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.read(item, (*path, i)) for i, item in enumerate(node.value)]
+        return node.value if self.as_text(path) else self._scalar(node)
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in node.value:
+            at = f"{self.where}, line {_line(key)}"
+            if not isinstance(key, yaml.ScalarNode):
+                raise PolicyError(f"{at}: a key must be a name, found {_kind(key)}")
+            name: str = key.value
+            if name in result:
+                first = self.lines[*path, name]
+                raise PolicyError(f"{at}: the key {name!r} is already on line {first}; keep one of them")
+            # The line of the key, not of the value, which may begin further down.
+            self.lines[*path, name] = _line(key)
+            result[name] = self.read(value, (*path, name))
+        return result
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        try:
+            return _Loader("").construct_object(node)
+        except ValueError:  # 2019-02-31 looks like a date, !!int x says that it is a number
+            at = f"{self.where}, line {_line(node)}"
+            raise PolicyError(f"{at}: not a valid date or number; put it in quotes if it is text") from None
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _kind(node: yaml.Node | None) -> str:
+    if node is None:
+        return "nothing"
+    if isinstance(node, yaml.ScalarNode):
+        return "a single value"
+    return "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
