@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
@@ -23,9 +24,9 @@ DateUnit = Literal["day", "month", "quarter", "year", "decade"]
 class HierarchySpec:
     """How the values of a quasi-identifier are generalised, as asked for; the data layer builds it.
 
-    ==========  ==========================================  ===========================================
+    ==========  ==========================================  ============================================
     kind        in YAML                                     value
-    ==========  ==========================================  ===========================================
+    ==========  ==========================================  ============================================
     csv         ``education.csv`` or ``{csv: …}``           the path as written; open :attr:`file`
     flat        ``flat``                                    None: a value, or all of them
     auto        ``auto``                                    None: made from the data
@@ -33,8 +34,8 @@ class HierarchySpec:
     intervals   ``{intervals: [5, 10, 20]}``                widths, rising
     breaks      ``{breaks: [18, 40]}`` or a list of them    levels, each a rising tuple
     dates       ``{dates: [month, year]}``                  units, rising
-    tree        ``{tree: {Europe: [France, Spain]}}``       leaves, or pairs of a label and what is below
-    ==========  ==========================================  ===========================================
+    tree        ``{tree: {Europe: [France, Spain]}}``       labels and (label, below) pairs; see `nested`
+    ==========  ==========================================  ============================================
 
     Examples
     --------
@@ -94,15 +95,20 @@ class HierarchySpec:
         if self.kind == "mask":
             return {"mask": self.value}
         if self.kind == "tree":
-            return {"tree": _thaw(self.value)}
+            return {"tree": self.nested}
         if self.kind == "breaks":
             return {"breaks": [list(level) for level in self.value] if len(self.value) > 1 else list(self.value[0])}
         return {self.kind: list(self.value)}
 
     @property
+    def nested(self) -> Any:
+        """A tree as nested mappings and lists, as it was written."""
+        return _thaw(self.value)
+
+    @property
     def file(self) -> Path:
         """The csv file to open."""
-        return (self.folder or Path()) / self.value
+        return Path(self.folder or "", self.value)
 
 
 def _form(written: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -175,9 +181,9 @@ def _units(value: Any) -> tuple[str, ...]:
 def _tree(value: Any) -> tuple[Any, ...]:
     """Freeze nested mappings and lists; labels are the data's values, so no message shows one."""
     frozen = _branches(value)
-    leaves = list(_leaves(frozen))
-    if len(set(leaves)) < len(leaves):
-        raise MistakeError(f"{len(leaves) - len(set(leaves))} leaves are given twice; keep one of each", at=("tree",))
+    leaves = Counter(_leaves(frozen))
+    if repeated := sum(times > 1 for times in leaves.values()):
+        raise MistakeError(f"{repeated} of {len(leaves)} leaves stand at more than one place", at=("tree",))
     return frozen
 
 

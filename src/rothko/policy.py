@@ -27,7 +27,6 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     ValidationInfo,
-    field_serializer,
     field_validator,
     model_validator,
 )
@@ -106,7 +105,7 @@ def _chosen(written: Any, known: dict[str, Any], noun: str) -> Any:
     mistakes += [
         Mistake((name,), f"the parameter {key!r} is missing; write {{{name}: {{{key}: …}}}}")
         for key, parameter in parameters.items()
-        if key not in given and parameter.default is MISSING and parameter.default_factory is MISSING
+        if key not in given and _needed(parameter)
     ]
     if mistakes:
         raise MistakeError(mistakes=mistakes)
@@ -117,8 +116,13 @@ def _chosen(written: Any, known: dict[str, Any], noun: str) -> Any:
         raise MistakeError(str(error).removeprefix(f"{name}: ").removesuffix("."), at=(name,)) from None
 
 
-def _parameters(cls: Any) -> tuple[Parameter[Any], ...]:
-    return tuple(parameter for parameter in fields(cls) if parameter.init)
+def _parameters(cls: Any) -> list[Parameter[Any]]:
+    """List the parameters of a dataclass as a person would write them, the needed ones first."""
+    return sorted((parameter for parameter in fields(cls) if parameter.init), key=lambda p: not _needed(p))
+
+
+def _needed(parameter: Parameter[Any]) -> bool:
+    return parameter.default is MISSING and parameter.default_factory is MISSING
 
 
 def _frozen(value: Any) -> Any:
@@ -189,16 +193,12 @@ class Column(BaseModel):
 
     @model_validator(mode="after")
     def _belongs_to_the_role(self) -> Self:
-        for key in ("type", "hierarchy", "order", "weight"):
-            typed = key == "type" and self.role is Role.SENSITIVE
-            if (
-                self.role is not Role.QUASI_IDENTIFIER
-                and not typed
-                and getattr(self, key) != Column.model_fields[key].default
-            ):
-                raise MistakeError(
-                    f"only a quasi-identifier takes {key!r}, this column is {self.role.value!r}", key=key
-                )
+        takers = {key: [Role.QUASI_IDENTIFIER] for key in ("type", "hierarchy", "order", "weight")}
+        takers["type"] = [Role.QUASI_IDENTIFIER, Role.SENSITIVE]
+        for key, roles in takers.items():
+            if self.role not in roles and getattr(self, key) != Column.model_fields[key].default:
+                names = " or ".join(roles)
+                raise MistakeError(f"{key!r} is only for role: {names}, this column is {self.role.value!r}", key=key)
         return self
 
     @model_validator(mode="after")
@@ -212,10 +212,6 @@ class Column(BaseModel):
         if not self.order or len(set(self.order)) < len(self.order):
             raise MistakeError("must list every value once", at=("order",))
         return self
-
-    @field_serializer("weight")
-    def _short_weight(self, weight: float) -> float:
-        return as_integer(weight)
 
 
 class Policy(BaseModel):
@@ -256,7 +252,7 @@ class Policy(BaseModel):
       age: {role: quasi-identifier}
       disease: {role: sensitive}
     privacy:
-    - k-anonymity: {k: 10}
+      - k-anonymity: {k: 10}
     method: mondrian
     publish: range
     engine: auto
@@ -270,7 +266,7 @@ class Policy(BaseModel):
             Requirement, PlainValidator(lambda v: _chosen(v, _requirements(), "requirement")), PlainSerializer(_written)
         ],
         ...,
-    ] = Field(min_length=1)
+    ]
     workload: tuple[Any, ...] = ()
     method: Annotated[
         Any, PlainValidator(lambda v: _chosen(v, _methods(), "method")), PlainSerializer(_written_method)
@@ -279,15 +275,6 @@ class Policy(BaseModel):
     engine: str = "auto"
     missing: tuple[str, ...] = ()
     order: RowOrder = "random"
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        # PolicyError is no ValueError, so it leaves pydantic as it is, by whichever way it was entered.
-        try:
-            return handler(data)
-        except ValidationError as error:
-            raise PolicyError(yaml_lines.sentence(_mistakes(error, Policy), info.context)) from None
 
     @field_validator("workload", mode="before")
     @classmethod
@@ -310,6 +297,8 @@ class Policy(BaseModel):
             mistakes.append(
                 Mistake(("columns",), "no column is a quasi-identifier; give the role to those that may be known")
             )
+        if not self.privacy:
+            mistakes.append(Mistake(("privacy",), f"must hold at least one requirement, {_MISSING['privacy']}"))
         for i, requirement in enumerate(self.privacy):
             path: KeyPath = ("privacy", i, requirement.name)
             named = [("of", getattr(requirement, "of", None), Role.SENSITIVE)]
@@ -322,6 +311,16 @@ class Policy(BaseModel):
         if mistakes:
             raise MistakeError(mistakes=mistakes)
         return self
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        # Defined last, so that it goes around every other check. PolicyError is no ValueError, so it
+        # leaves pydantic as it is, whichever of pydantic's ways in was taken.
+        try:
+            return handler(data)
+        except ValidationError as error:
+            raise PolicyError(yaml_lines.sentence(_mistakes(error, Policy), info.context)) from None
 
     def _misnamed(self, name: object, role: Role) -> str:
         if not isinstance(name, str):
@@ -405,10 +404,10 @@ class Policy(BaseModel):
         privacy: list[Any] = [] if k is None else [{"k-anonymity": {"k": k}}]
         privacy += [{"distinct-l-diversity": {"l": l, "of": name}} for name in sensitive if l is not None]
         return cls(
-            columns={name: {"role": Role.KEEP, **column} for name, column in columns.items()},  # type: ignore[arg-type]
+            columns={name: {"role": Role.KEEP, **column} for name, column in columns.items()},
             privacy=tuple(privacy),
             method=method,
-            publish=publish,  # type: ignore[arg-type]
+            publish=publish,
             engine=engine,
             missing=tuple(missing),
         )
@@ -440,21 +439,21 @@ class Policy(BaseModel):
         }
         return policy.model_copy(update={"columns": columns})
 
-    def _plain(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         """Say it as a person would in YAML: what differs from the default, and how the release is made."""
         columns = {name: column.model_dump(mode="json", exclude_defaults=True) for name, column in self.columns.items()}
-        plain = self.model_dump(mode="json", include={"privacy", "method", "publish", "engine"})
-        rest = self.model_dump(mode="json", include={"missing", "order"}, exclude_defaults=True)
-        return {"columns": columns, **plain, **rest}
+        always = self.model_dump(mode="json", include={"privacy", "method", "publish", "engine"})
+        if_asked = self.model_dump(mode="json", include={"missing", "order"}, exclude_defaults=True)
+        return {"columns": _plain(columns), **always, **if_asked}
 
     def dump(self) -> str:
         """Write the policy as YAML, in its short forms; :meth:`parse` reads the same policy back."""
-        plain = self._plain()
-        plain["columns"] = {name: Flow(column) for name, column in plain["columns"].items()}
-        plain["privacy"] = [{name: Flow(given) for name, given in entry.items()} for entry in plain["privacy"]]
-        return yaml_lines.write(
-            {key: Flow(v) if key == "method" and isinstance(v, dict) else v for key, v in plain.items()}
-        )
+        document = self._document()
+        document["columns"] = {name: Flow(column) for name, column in document["columns"].items()}
+        document["privacy"] = [{name: Flow(given)} for entry in document["privacy"] for name, given in entry.items()]
+        if isinstance(document["method"], dict):
+            document["method"] = Flow(document["method"])
+        return yaml_lines.write(document)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the policy to a file; relative csv paths stay as they are, so keep it beside them."""
@@ -466,7 +465,7 @@ class Policy(BaseModel):
     @property
     def digest(self) -> str:
         """SHA-256 of what is asked for, however it was written down."""
-        return hashlib.sha256(json.dumps(self._plain(), separators=(",", ":")).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self._document(), separators=(",", ":")).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Policy) else NotImplemented
@@ -495,14 +494,20 @@ class Policy(BaseModel):
             "order": {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, {"type": "null"}]},
             "weight": {"type": "number", "exclusiveMinimum": 0},
         }
-        others = {"hierarchy": {"type": "null"}, "order": {"type": "null"}, "weight": {"const": 1}}
+        only_qi = {"hierarchy": {"type": "null"}, "order": {"type": "null"}, "weight": {"const": 1}}
+        roles = [
+            {"if": {"properties": {"role": {"const": "quasi-identifier"}}}, "else": {"properties": only_qi}},
+            {
+                "if": {"properties": {"role": {"enum": ["identifier", "keep"]}}},
+                "then": {"properties": {"type": {"const": "auto"}}},
+            },
+        ]
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "rothko policy",
             **_object_schema(properties, ["columns", "privacy"]),
             "$defs": {
-                "column": _object_schema(column, ["role"])
-                | {"if": {"properties": {"role": {"const": "quasi-identifier"}}}, "else": {"properties": others}},
+                "column": _object_schema(column, ["role"]) | {"allOf": roles},
                 "branch": hierarchy_spec.BRANCH_SCHEMA,
             },
         }
@@ -535,7 +540,7 @@ def _named_schema(known: dict[str, Any]) -> dict[str, Any]:
     described = {}
     for name, cls in known.items():
         hints = get_type_hints(cls)
-        required = [p.name for p in _parameters(cls) if p.default is MISSING and p.default_factory is MISSING]
+        required = [p.name for p in _parameters(cls) if _needed(p)]
         schemas = {p.name: TypeAdapter(hints[p.name]).json_schema() for p in _parameters(cls)}
         described[name] = {"description": (cls.__doc__ or "").split("\n")[0], **_object_schema(schemas, required)}
     return _object_schema(described, []) | {"minProperties": 1, "maxProperties": 1}
@@ -544,7 +549,7 @@ def _named_schema(known: dict[str, Any]) -> dict[str, Any]:
 # What pydantic finds wrong, in words that a person who has never heard of it can act on.
 
 _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "role": ("a role", tuple(Role)),
+    "role": ("a role", tuple(role.value for role in Role)),
     "type": ("a type", get_args(ColumnType)),
     "publish": ("a published form", get_args(Publish)),
     "order": ("an order of rows", get_args(RowOrder)),
@@ -555,11 +560,10 @@ _MISSING = {
     "privacy": "for example privacy: [{k-anonymity: {k: 10}}]",
 }
 _MESSAGES = {
-    "model_type": "a column is a mapping such as {{role: keep}}, not {value}",
-    "dict_type": "must be a mapping from names to what is asked of them, not {value}",
-    "tuple_type": "must be a list, not {value}",
-    "too_short": "must hold at least one entry",
-    "string_type": "must be text, not {value}",
+    "model_type": "a column is a mapping such as {role: keep}",
+    "dict_type": "must be a mapping from names to what is asked of them",
+    "tuple_type": "must be a list",
+    "string_type": "must be text",
 }
 
 
@@ -577,15 +581,19 @@ def _mistakes(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
         elif kind == "missing":
             key = str(path[-1])
             mistakes.append(Mistake(path[:-1], f"the key {key!r} is missing; add it, {_MISSING[key]}"))
+        elif path[-1:] == ("[key]",):
+            mistakes.append(Mistake(path[:-2], f"a name must be text, not {show(found['input'])}"))
         else:
-            mistakes.append(Mistake(path, _message(kind, path, found["input"], found["msg"])))
+            mistakes.append(Mistake(path, _message(kind, path, found["input"]) or found["msg"]))
     return mistakes
 
 
-def _message(kind: str, path: KeyPath, value: Any, otherwise: str) -> str:
+def _message(kind: str, path: KeyPath, value: Any) -> str | None:
+    if not path:
+        return f"a policy is a mapping that has 'columns' and 'privacy', not {show(value)}"
     if kind in ("enum", "literal_error"):
         noun, choices = _CHOICES[str(path[-1])]
         return f"{show(value)} is not {noun}; {hint(value, choices)}"
     if path[-1] == "weight":
         return f"must be a number above 0, not {show(value)}"
-    return _MESSAGES.get(kind, otherwise).format(value=show(value))
+    return f"{_MESSAGES[kind]}, not {show(value)}" if kind in _MESSAGES else None

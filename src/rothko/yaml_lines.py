@@ -32,6 +32,9 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)  # lists stand under their key, not beside it
+
 
 for _class in (_Loader, _Dumper):
     # PyYAML follows YAML 1.1, where 1e-3 without a point is text; nobody who writes it means text.
@@ -48,7 +51,14 @@ def _on_one_line(dumper: yaml.SafeDumper, data: Flow) -> yaml.Node:
     return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=True)
 
 
+def _text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
+    # PyYAML writes breaks other than \n so that it reads them back as \n; escaped they stay.
+    style = '"' if any(mark in data for mark in "\n\r\x85\u2028\u2029") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
 _Dumper.add_representer(Flow, _on_one_line)
+_Dumper.add_representer(str, _text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +208,7 @@ def show(value: object) -> str:
         return "a list"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    text = repr(value)
+    text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
@@ -220,6 +230,7 @@ class _Reader:
         self.where = where
         self.as_text = as_text
         self.lines: dict[KeyPath, int] = {}
+        self.constructor = _Loader("")
 
     def read(self, node: yaml.Node, path: KeyPath = ()) -> Any:
         self.lines.setdefault(path, _line(node))
@@ -248,7 +259,7 @@ class _Reader:
 
     def _scalar(self, node: yaml.Node) -> Any:
         try:
-            return _Loader("").construct_object(node)
+            return self.constructor.construct_object(node)
         except ValueError:  # 2019-02-31 looks like a date, !!int x says that it is a number
             at = f"{self.where}, line {_line(node)}"
             raise PolicyError(f"{at}: not a valid date or number; put it in quotes if it is text") from None

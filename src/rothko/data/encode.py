@@ -165,7 +165,7 @@ def build_hierarchy(
         "intervals": lambda: Hierarchy.intervals(numeric("intervals"), widths=value),
         "breaks": lambda: Hierarchy.intervals(numeric("breaks"), breaks=value),
         "dates": lambda: Hierarchy.dates(temporal(), levels=value),
-        "tree": lambda: Hierarchy.from_nested(value, where=f"the hierarchy of {name!r}"),
+        "tree": lambda: Hierarchy.from_nested(asked.nested, where=f"the hierarchy of {name!r}"),
         "csv": lambda: Hierarchy.from_csv(asked.file, delimiter=asked.delimiter, encoding=asked.encoding),
     }
     return builders[asked.kind]()

@@ -708,7 +708,7 @@ def _interval_labels(index: NDArray[Any], inside: NDArray[np.bool_], top: int, b
     distinct, place = np.unique(index, return_inverse=True)
     edges = [distinct * top, (distinct + 1) * top]
     if distinct.dtype != np.int64:
-        edges = [edge / bottom + 0.0 for edge in edges]  # + 0.0 because −0 would be written "-0"
+        edges = [edge / bottom for edge in edges]
         if bottom == 1 and np.all(np.abs(edges) < 2**53):
             edges = [edge.astype(np.int64) for edge in edges]  # Arrow writes the float 1e10 as "1e+10"
     low, high = (pa.array(edge).cast(pa.string()) for edge in edges)

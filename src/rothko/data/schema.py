@@ -1,0 +1,161 @@
+"""The schema: a role for every column, and values typed as the policy says, with missing values made one thing.
+
+Null, NaN, empty text and the policy's ``missing`` tokens all become null here, once. Columns that are
+released as they are do not pass through: they leave as they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rothko.data.line import as_text
+from rothko.errors import InputError, PolicyError, nearest
+from rothko.policy import Policy
+
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+"""A number as people write it in a text column."""
+WHOLE = r"^\s*[+-]?\d{1,18}(\.0*)?\s*$"
+"""A whole number in a text column, perhaps written as 42.0."""
+
+
+def match(names: Sequence[str], policy: Policy, label: str) -> None:
+    """Check that policy and table speak of the same columns."""
+    unknown = [name for name in policy.columns if name not in names]
+    if unknown:
+        raise PolicyError(f"columns.{unknown[0]}: {label} has no such column; {nearest(unknown[0], names)}.")
+    unnamed = [name for name in names if name not in policy.columns]
+    if unnamed:
+        listed = ", ".join(repr(name) for name in unnamed[:5]) + (" …" if len(unnamed) > 5 else "")
+        raise PolicyError(
+            f"{label} has {len(unnamed)} column(s) that the policy does not name: {listed}; "
+            "give each a role (identifier, quasi-identifier, sensitive or keep)."
+        )
+
+
+def written_as_text(policy: Policy) -> set[str]:
+    """The quasi-identifiers of a text file whose values are labels as they are written, whatever they look like."""
+    return {
+        name
+        for name in policy.quasi_identifiers
+        if (column := policy.columns[name]).type == "text"
+        or column.order is not None
+        or (column.hierarchy is not None and column.hierarchy.kind in ("csv", "tree", "mask"))
+    }
+
+
+def typed(table: pa.Table, policy: Policy) -> pa.Table:
+    """The quasi-identifiers and sensitive columns, typed, with null for every missing value."""
+    columns = {}
+    for name in policy.quasi_identifiers + policy.sensitive:
+        column = _plain(name, table[name])
+        column = _without_tokens(column, policy.missing)
+        columns[name] = _as_type(name, column, policy.columns[name].type)
+    return pa.table(columns)
+
+
+def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """One of the types that can be ranked; text as a dictionary, since all work on text is per distinct value."""
+    kind = column.type
+    if pa.types.is_null(kind):
+        return column.cast(pa.string()).dictionary_encode()
+    if pa.types.is_dictionary(kind):
+        if _is_text(kind.value_type):
+            return column.cast(pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if _is_text(kind):
+        return column.cast(pa.string()).dictionary_encode()
+    if pa.types.is_uint64(kind):
+        return column.cast(pa.decimal128(20, 0))
+    if pa.types.is_float16(kind):
+        column = column.cast(pa.float32())
+        kind = column.type
+    if pa.types.is_floating(kind):
+        missing = pc.is_nan(column)
+        return pc.if_else(missing, pa.scalar(None, kind), column) if pc.any(missing).as_py() else column
+    ranked = (
+        pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_date, pa.types.is_timestamp,
+        pa.types.is_time,
+    )  # fmt: skip
+    if not any(test(kind) for test in ranked):
+        raise InputError(f"Column {name!r} holds {kind}, which cannot be generalised; drop or keep it, or turn it into text.")
+    return column
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _without_tokens(column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.ChunkedArray:
+    """Null in place of empty text and of the policy's tokens."""
+    if pa.types.is_dictionary(column.type):
+        absent = pa.array(["", *tokens])
+        return pa.chunked_array([_null_where_in(chunk, absent) for chunk in column.chunks], type=column.type)
+    if not tokens:
+        return column
+    texts = as_text(column)
+    hit = pc.is_in(texts, value_set=pa.array(tokens, pa.string()))
+    return pc.if_else(hit, pa.scalar(None, column.type), column)
+
+
+def _null_where_in(chunk: pa.DictionaryArray, absent: pa.Array) -> pa.DictionaryArray:
+    hit = pc.is_in(chunk.dictionary, value_set=absent)
+    if not pc.any(hit, min_count=0).as_py():
+        return chunk
+    lost = pc.fill_null(hit.take(chunk.indices), False)
+    indices = pc.if_else(lost, pa.scalar(None, chunk.indices.type), chunk.indices)
+    return pa.DictionaryArray.from_arrays(indices, chunk.dictionary)
+
+
+def _as_type(name: str, column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    text = pa.types.is_dictionary(column.type)
+    if kind == "auto" or (kind == "text" and text):
+        return column
+    if kind == "text":
+        return as_text(column).dictionary_encode()
+    if not text:
+        fits = {
+            "number": pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type),
+            "date": pa.types.is_date(column.type),
+            "timestamp": pa.types.is_timestamp(column.type),
+        }[kind]
+        if fits:
+            return column
+        if kind == "date" and pa.types.is_timestamp(column.type):
+            return column.cast(pa.date32(), safe=False)
+        if kind == "timestamp" and pa.types.is_date(column.type):
+            return column.cast(pa.timestamp("us"))
+        raise InputError(f"Column {name!r} holds {column.type}, which is not a {kind}; correct its 'type'.")
+    return pa.chunked_array([_parsed(name, chunk, kind) for chunk in column.chunks])
+
+
+def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
+    """Text as numbers or dates, one conversion per distinct value."""
+    words = chunk.dictionary
+    used = pc.drop_null(chunk.indices.unique())
+    words = pc.if_else(pc.is_in(pa.array(range(len(words)), used.type), value_set=used), words, pa.scalar(None, words.type))
+    if kind == "number":
+        good = pc.match_substring_regex(words, NUMBER)
+        whole = pc.all(pc.match_substring_regex(words, WHOLE), min_count=0).as_py()
+        target = pa.int64() if whole else pa.float64()
+        words = pc.utf8_ltrim(pc.utf8_trim_whitespace(words), "+")
+    else:
+        words = pc.utf8_trim_whitespace(words)
+        date = r"^\d{4}-\d{2}-\d{2}"
+        good = pc.match_substring_regex(words, date + ("$" if kind == "date" else r"([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?$"))
+        target = pa.date32() if kind == "date" else pa.timestamp("us")
+    bad = pc.sum(pc.invert(good), min_count=0).as_py()
+    if bad:
+        raise InputError(
+            f"Column {name!r}: {bad} distinct value(s) cannot be read as a {kind}; list them under 'missing' or "
+            "set 'type: text' (--show-values lists them).",
+            values=words.filter(pc.invert(good)).to_pylist(),
+        )
+    try:
+        numbers = pc.cast(words, pa.float64()).cast(target) if kind == "number" else pc.cast(words, target)
+    except pa.ArrowInvalid:
+        raise InputError(f"Column {name!r} has values that look like a {kind} and are none, such as a 30th of February.") from None
+    return numbers.take(chunk.indices)

@@ -1,0 +1,1 @@
+"""What was lost, what risk remains: metrics by the literature's definitions."""

@@ -1,0 +1,1 @@
+"""From classes to a release: recode, publish, verify, certify."""

@@ -1,0 +1,183 @@
+"""Published forms: what each class shows for each quasi-identifier.
+
+``range``   the smallest box around the class: ``[20, 35]``, one value plain
+``region``  the cut region of φ: ``[20, 40)``, open-ended at the rim: ``(-inf, 20)``, ``[40, inf)``
+``mean``    the mean of the class, for numbers; other columns as ``range``
+``bounds``  two columns, ``age_min`` and ``age_max``, in the type of the data; other columns as ``range``
+
+A tree node publishes its label and the root ``*``; a set of values without hierarchy ``{a, b}``, the whole
+line ``*``. A class in which everything is missing publishes a missing value, one that mixes missing and
+present values ``*`` (a missing value where the form is a number). Range and region columns are always
+text, so that the schema of a release does not depend on its data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.line import Kind, Line
+from rothko.methods.partition import Partition
+
+ROOT = "*"
+SPECIAL = '[,{}"\\n]'
+"""Characters that make a label need quotes inside a set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One column of the release: its distinct values, and which of them each class shows."""
+
+    name: str
+    values: pa.Array
+    of_class: NDArray[np.int32]
+    """Index into :attr:`values` for each class."""
+
+
+def publish(encoded: Encoded, partition: Partition, form: str) -> list[Published]:
+    """The published quasi-identifiers of every class, in the order of the policy."""
+    columns: list[Published] = []
+    for i, line in enumerate(encoded.lines):
+        low, high = partition.low[:, i], partition.high[:, i]
+        numeric = line.kind is Kind.ORDERED and _is_number(line.values.type)
+        if form == "bounds" and line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type):
+            columns += _bounds(line, low, high)
+        elif form == "mean" and numeric:
+            columns.append(_mean(line, encoded.codes[i], partition))
+        elif form == "region" and line.kind is not Kind.TREE:
+            # A tree's region is the node that its class came to, which range publishes too.
+            assert partition.cuts is not None
+            columns.append(_distinct(line, partition.cuts.low[:, i], partition.cuts.high[:, i], region_labels))
+        else:
+            columns.append(_distinct(line, low, high, range_labels))
+    return columns
+
+
+def published_names(line: Line, form: str) -> tuple[str, ...]:
+    """The columns in which a quasi-identifier is published."""
+    if form == "bounds" and line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type):
+        return f"{line.name}_min", f"{line.name}_max"
+    return (line.name,)
+
+
+def range_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
+    """The labels of intervals of codes, as ``range`` publishes them."""
+    if line.kind is Kind.TREE:
+        assert line.tree is not None
+        return line.tree.labels.take(pa.array(line.tree.lowest(low, high)))
+    if line.kind is Kind.NOMINAL:
+        return _set_labels(line, low, high)
+    texts = _with_missing(line)
+    first, last = texts.take(pa.array(low)), texts.take(pa.array(high))
+    spans = pc.binary_join_element_wise("[", first, ", ", last, "]", "")
+    return _finished(line, low, high, pc.if_else(pa.array(low == high), first, spans))
+
+
+def region_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
+    """The labels of regions of φ, half-open, as ``region`` publishes them."""
+    if line.kind is Kind.NOMINAL:
+        return _set_labels(line, low, high)
+    texts = line.texts
+    last = max(len(texts) - 1, 0)
+    begins = _or_else(texts, np.minimum(low, last), low == 0, "(-inf", "[")
+    after = np.minimum(high + 1, last)
+    ends = _or_else(texts, after, high >= len(texts) - 1, "inf)", "", ")")
+    whole = (low == 0) & (high >= len(texts) - 1)
+    spans = pc.if_else(pa.array(whole), ROOT, pc.binary_join_element_wise(begins, ends, ", "))
+    return _finished(line, low, high, spans)
+
+
+def _or_else(
+    texts: pa.Array, at: NDArray[np.integer], edge: NDArray[np.bool_], rim: str, before: str, behind: str = ""
+) -> pa.Array:
+    if len(texts) == 0:
+        return pa.array([rim] * len(at), pa.string())
+    return pc.if_else(pa.array(edge), rim, pc.binary_join_element_wise(before, texts.take(pa.array(at)), behind, ""))
+
+
+def _set_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
+    """Sets of neighbouring labels; labels with commas, braces or quotes are quoted, so that sets can be read back."""
+    texts = line.texts
+    odd = pc.match_substring_regex(texts, SPECIAL)
+    escaped = pc.replace_substring(texts, '"', '""')
+    words = pc.if_else(odd, pc.binary_join_element_wise('"', escaped, '"', ""), texts)
+    # One string of all labels; every set is a slice of it.
+    joined = ", ".join(words.to_pylist())
+    lengths = np.asarray(pc.utf8_length(words).to_numpy(zero_copy_only=False), dtype=np.int64)
+    ends = np.cumsum(lengths + 2) - 2
+    begins = ends - lengths
+    last = len(texts) - 1
+    labels = [
+        None if b > last else ("{" + joined[begins[a] : ends[b]] + "}")
+        for a, b in zip(low.tolist(), high.tolist(), strict=True)
+    ]
+    plain = _with_missing(line).take(pa.array(low))
+    sets = pc.if_else(pa.array(low == high), plain, pa.array(labels, pa.string()))
+    whole = (low == 0) & (high >= last) & (low < high)
+    return _finished(line, low, high, pc.if_else(pa.array(whole), ROOT, sets))
+
+
+def _with_missing(line: Line) -> pa.Array:
+    texts = line.texts
+    return pa.concat_arrays([texts, pa.nulls(1, pa.string())]) if line.missing else texts
+
+
+def _finished(line: Line, low: NDArray[np.integer], high: NDArray[np.integer], labels: pa.Array) -> pa.Array:
+    """Nothing for what is missing, the root for what mixes missing and present."""
+    if not line.missing:
+        return labels
+    mixed = (high == line.missing_code) & (low < high)
+    absent = low == line.missing_code
+    return pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), pc.if_else(pa.array(mixed), ROOT, labels))
+
+
+def _distinct(
+    line: Line,
+    low: NDArray[np.integer],
+    high: NDArray[np.integer],
+    labels: Callable[[Line, NDArray[np.integer], NDArray[np.integer]], pa.Array],
+) -> Published:
+    """Label each distinct interval once."""
+    pairs, of_class = np.unique(low.astype(np.int64) << 32 | high, return_inverse=True)
+    texts = labels(line, (pairs >> 32).astype(np.int64), (pairs & 0xFFFFFFFF).astype(np.int64))
+    # Different intervals may share a label (two intervals under one tree node): a value is listed once.
+    unique = pc.dictionary_encode(texts, null_encoding="encode")
+    codes = unique.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return Published(line.name, unique.dictionary, codes[of_class])
+
+
+def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> list[Published]:
+    """Two columns in the type of the data; both missing where the class has missing values."""
+    values = pa.concat_arrays([line.values, pa.nulls(1, line.values.type)])
+    absent = (high == line.missing_code) if line.missing else np.zeros(len(high), dtype=np.bool_)
+    ends = [np.where(absent, len(line.values), codes) for codes in (low, high)]
+    columns = []
+    for name, codes in zip(published_names(line, "bounds"), ends, strict=True):
+        used, of_class = np.unique(codes, return_inverse=True)
+        columns.append(Published(name, values.take(pa.array(used)), of_class.astype(np.int32)))
+    return columns
+
+
+def _mean(line: Line, codes: NDArray[np.int32], partition: Partition) -> Published:
+    """The mean of each class; missing where the class has missing values."""
+    numbers = np.append(line.values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.nan)
+    held = numbers[codes[partition.order]]
+    # Shifted by the middle of the line, so that the mean of large, close numbers keeps its digits.
+    shift = float(numbers[len(numbers) // 2]) if len(numbers) > 1 else 0.0
+    shift = 0.0 if np.isnan(shift) else shift
+    means = np.add.reduceat(held - shift, partition.starts[:-1]) / partition.sizes + shift
+    values, of_class = np.unique(means, return_inverse=True, equal_nan=True)
+    return Published(line.name, pa.array(values, from_pandas=True), of_class.astype(np.int32))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+

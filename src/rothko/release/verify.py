@@ -1,0 +1,159 @@
+"""Verification: every requirement computed again, from the published bytes alone, by SQL.
+
+Nothing here knows how the classes were made. The verifier is given a table (the written file, or any
+table at all), the columns that may be known from elsewhere, and the requirements; classes are what
+``GROUP BY`` says they are. A missing value is a value: it groups, and it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from rothko.data.source import literal, quoted
+from rothko.privacy.requirement import Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a table holds of one requirement."""
+
+    requirement: Requirement
+    asked: float
+    achieved: float
+    holds: bool
+    classes: int
+    """How many classes there are over the requirement's quasi-identifiers."""
+    violating_classes: int
+    violating_records: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as it stands in a certificate."""
+        return {
+            "requirement": self.requirement.name,
+            "of": self.requirement.column,
+            "over": None if self.requirement.over is None else list(self.requirement.over),
+            "asked": _number(self.asked),
+            "achieved": _number(self.achieved),
+            "holds": self.holds,
+            "classes": self.classes,
+            "violating_classes": self.violating_classes,
+            "violating_records": self.violating_records,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a table holds."""
+
+    rows: int
+    columns: tuple[str, ...]
+    classes: int
+    """Distinct combinations of all published quasi-identifiers."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every requirement holds."""
+        return all(finding.holds for finding in self.findings)
+
+
+def verify(
+    data: Path | pa.Table,
+    requirements: Sequence[Requirement],
+    quasi_identifiers: Mapping[str, Sequence[str]],
+    *,
+    missing: Sequence[str] = (),
+    threads: int = 1,
+) -> Verification:
+    """Compute every requirement from a table.
+
+    Parameters
+    ----------
+    data
+        A written release (CSV, TSV, Parquet, Arrow), or an Arrow table.
+    quasi_identifiers
+        Quasi-identifier → the columns that publish it.
+    missing
+        Tokens that stand for a missing value.
+    """
+    with duckdb.connect(config={"threads": threads, "temp_directory": ""}) as connection:
+        connection.execute("SET preserve_insertion_order = false")
+        table = _relation(connection, data)
+        columns = tuple(connection.table("released").columns) if isinstance(data, pa.Table) else tuple(table.columns)
+        findings: dict[int, Finding] = {}
+        groups: dict[tuple[str, ...], list[int]] = {}
+        everything = tuple(quasi_identifiers)
+        for i, requirement in enumerate(requirements):
+            over = everything if requirement.over is None else tuple(q for q in everything if q in requirement.over)
+            groups.setdefault(over, []).append(i)
+        groups.setdefault(everything, [])
+        rows = classes = 0
+        for over, members in groups.items():
+            by = [column for q in over for column in quasi_identifiers[q]]
+            asked = [requirements[i] for i in members]
+            answer = table.query("released", _question(by, asked, missing)).fetchone()
+            assert answer is not None
+            rows, count = int(answer[0]), int(answer[1])
+            if over == everything:
+                classes = count
+            for j, i in enumerate(members):
+                achieved, violating, records = answer[2 + 3 * j : 5 + 3 * j]
+                findings[i] = Finding(
+                    requirement=requirements[i],
+                    asked=requirements[i].asked,
+                    achieved=float("nan") if achieved is None else float(achieved),
+                    holds=rows > 0 and not violating,
+                    classes=count,
+                    violating_classes=int(violating or 0),
+                    violating_records=int(records or 0),
+                )
+        return Verification(rows, columns, classes, tuple(findings[i] for i in range(len(requirements))))
+
+
+def _question(by: Sequence[str], requirements: Sequence[Requirement], missing: Sequence[str]) -> str:
+    """One query: per class what each requirement reaches, then the weakest class and those that fail."""
+    scores = ["count(*) AS size"]
+    answers = ["coalesce(sum(size), 0)", "count(*)"]
+    for j, requirement in enumerate(requirements):
+        value = None if requirement.column is None else _one_missing(requirement.column, missing)
+        scores.append(f"{requirement.sql(value)} AS score{j}")
+        fails = f"NOT coalesce(score{j} >= {requirement.asked!r}, false)"
+        answers += [f"min(score{j})", f"count(*) FILTER ({fails})", f"sum(size) FILTER ({fails})"]
+    grouped = ", ".join(quoted(column) for column in by)
+    return f"SELECT {', '.join(answers)} FROM (SELECT {', '.join(scores)} FROM released GROUP BY {grouped})"
+
+
+def _one_missing(column: str, missing: Sequence[str]) -> str:
+    """A sensitive column as text in which everything that means missing is the empty text."""
+    text = f"coalesce(CAST({quoted(column)} AS VARCHAR), '')"
+    tokens = [literal(token) for token in (*missing, "nan")]
+    return f"CASE WHEN {text} IN ({', '.join(tokens)}) THEN '' ELSE {text} END"
+
+
+def _relation(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> duckdb.DuckDBPyRelation:
+    if isinstance(data, pa.Table):
+        connection.register("released", data)
+        return connection.table("released")
+    name = data.name.lower()
+    if name.endswith(".parquet"):
+        return connection.sql("SELECT * FROM read_parquet($path)", params={"path": str(data)})
+    if name.endswith((".csv", ".tsv")):
+        delimiter = "\t" if name.endswith(".tsv") else ","
+        return connection.sql(
+            "SELECT * FROM read_csv($path, delim = $delimiter, header = true, all_varchar = true, quote = '\"', "
+            "escape = '\"', nullstr = '', strict_mode = true, auto_detect = true, sample_size = 1)",
+            params={"path": str(data), "delimiter": delimiter},
+        )
+    with pa.memory_map(str(data)) as file:
+        connection.register("released", pa.ipc.open_file(file).read_all())
+    return connection.table("released")
+
+
+def _number(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else value

@@ -1,0 +1,145 @@
+"""Writing: to a temporary name beside the target, moved into place only when the caller says so.
+
+What the file says beyond its rows is nothing: no schema of the input, no metadata, no statistics. The
+format follows from the ending of the name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+
+from rothko.errors import OutputError
+
+ENDINGS = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write a table in the format of the path's ending."""
+    table = table.replace_schema_metadata(None)
+    name = path.name.lower()
+    with _explained(path):
+        if name.endswith(".parquet"):
+            _write_parquet(table, path)
+        elif name.endswith((".csv", ".tsv")):
+            _write_csv(table, path)
+        else:
+            feather.write_feather(_decoded(table), path, compression="zstd")
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
+    # Published columns are dictionaries already: the writer stores them as they are, so they are cheap.
+    # Statistics and the Arrow schema are left out: neither is needed, and both say more than the rows.
+    pq.write_table(table, path, compression="snappy", write_statistics=False, store_schema=False)
+
+
+def _write_csv(table: pa.Table, path: Path) -> None:
+    delimiter = "\t" if path.name.lower().endswith(".tsv") else ","
+    pcsv.write_csv(_decoded(table), path, pcsv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    columns = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+@dataclass(slots=True)
+class Staging:
+    """Files on their way out: written under temporary names, then moved into place together or removed."""
+
+    moves: list[tuple[Path, Path]] = field(default_factory=list)
+
+    def place_for(self, target: Path) -> Path:
+        """A temporary name in the target's folder, with the target's ending."""
+        temporary = target.with_name(f".{secrets.token_hex(8)}.partial{target.suffix}")
+        self.moves.append((temporary, target))
+        return temporary
+
+    def commit(self) -> None:
+        """Move everything into place."""
+        for temporary, target in self.moves:
+            with _explained(target):
+                os.replace(temporary, target)
+        self.moves.clear()
+
+
+@contextlib.contextmanager
+def staging() -> Iterator[Staging]:
+    """Remove what was not committed, whatever happens."""
+    stage = Staging()
+    try:
+        yield stage
+    finally:
+        for temporary, _ in stage.moves:
+            temporary.unlink(missing_ok=True)
+
+
+def output_place(out: Path, *, source: Path | None, overwrite: bool, suffix: str) -> tuple[Path, Path | None]:
+    """Where the data goes, and the folder for what goes with it (None where only a file was asked for).
+
+    Parameters
+    ----------
+    out
+        A file with an ending that can be written, or a folder (made if need be).
+    source
+        The input file, which is never overwritten.
+    suffix
+        The ending of the data file in a folder.
+    """
+    if out.name.lower().endswith(ENDINGS):
+        data, folder = out, None
+    elif out.suffix and not out.is_dir():
+        raise OutputError(f"{out.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}, or a folder.")
+    else:
+        data, folder = out / f"release{suffix}", out
+    if source is not None and data.exists() and data.resolve() == source.resolve():
+        raise OutputError("The output is the input; choose another name.")
+    if data.is_dir():
+        raise OutputError(f"{str(data)!r} is a folder.")
+    if not overwrite:
+        taken = next((p for p in (data, *companions(data, folder)) if p.exists()), None)
+        if taken is not None:
+            raise OutputError(f"{str(taken)!r} exists; use --overwrite to replace it.")
+    with _explained(data):
+        if folder is None and not data.parent.is_dir():
+            raise OutputError(f"There is no folder {str(data.parent)!r}.")
+        data.parent.mkdir(parents=True, exist_ok=True)
+        probe = data.with_name(f".{secrets.token_hex(8)}.partial")
+        probe.touch()
+        probe.unlink()
+    return data, folder
+
+
+def companions(data: Path, folder: Path | None) -> tuple[Path, Path]:
+    """Certificate and recoding: in the folder, or beside the file under its name."""
+    if folder is not None:
+        return folder / "certificate.json", folder / "recoding.json"
+    return data.with_name(f"{data.stem}.certificate.json"), data.with_name(f"{data.stem}.recoding.json")
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = {
+            errno.ENOSPC: "the disk is full",
+            errno.EDQUOT: "the quota is used up",
+            errno.EACCES: "permission is denied",
+            errno.EPERM: "permission is denied",
+            errno.EROFS: "the file system is read-only",
+            errno.EFBIG: "the file would be too large",
+        }.get(error.errno or 0, "the file system refuses it")
+        raise OutputError(f"{str(path)!r} cannot be written: {reason}; nothing was released.") from None
