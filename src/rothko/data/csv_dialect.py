@@ -18,6 +18,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from rothko.data.sql import exact_path, quoted
 from rothko.errors import InputError, nearest
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -106,7 +107,7 @@ class CsvDialect:
         if not columns:
             return pa.table({})
         parameters: dict[str, object] = {
-            "path": str(path),
+            "path": exact_path(path),
             "delim": self.delimiter,
             "quote": self.quote,
             "encoding": self.encoding,
@@ -114,7 +115,7 @@ class CsvDialect:
             "columns": spec,
             **dict(self.formats),
         }
-        chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        chosen = ", ".join(quoted(name) for name in columns)
         options = ", ".join(f"{key} = ${key}" for key in parameters if key != "path")
         with duckdb.connect(config={"temp_directory": ""}) as connection:
             connection.execute("SET preserve_insertion_order = true")
@@ -177,7 +178,7 @@ def _guess(
             found = connection.execute(
                 "SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM sniff_csv($path, delim = $delim, "
                 f"quote = $quote, escape = $quote, encoding = $encoding, sample_size = {rows}, strict_mode = true{known})",
-                {"path": str(path), "delim": delimiter, "quote": quote, "encoding": encoding},
+                {"path": exact_path(path), "delim": delimiter, "quote": quote, "encoding": encoding},
             ).fetchone()
         except duckdb.Error:
             return None

@@ -70,16 +70,6 @@ def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
     return source
 
 
-def quoted(name: str) -> str:
-    """A name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _open_file(path: Path, csv: CsvOptions | None) -> Source:
     if not path.exists():
         raise InputError(f"There is no file {str(path)!r}.")

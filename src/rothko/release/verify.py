@@ -7,6 +7,8 @@ table at all), the columns that may be known from elsewhere, and the requirement
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +16,9 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.feather as feather
 
-from rothko.data.source import literal, quoted
+from rothko.data.sql import file_literal, literal, quoted
 from rothko.privacy.requirement import Requirement
 
 
@@ -84,8 +87,8 @@ def verify(
     """
     with duckdb.connect(config={"threads": threads, "temp_directory": ""}) as connection:
         connection.execute("SET preserve_insertion_order = false")
-        table = _relation(connection, data)
-        columns = tuple(connection.table("released").columns) if isinstance(data, pa.Table) else tuple(table.columns)
+        _name_it(connection, data)
+        columns = tuple(connection.table("released").columns)
         findings: dict[int, Finding] = {}
         groups: dict[tuple[str, ...], list[int]] = {}
         everything = tuple(quasi_identifiers)
@@ -97,7 +100,7 @@ def verify(
         for over, members in groups.items():
             by = [column for q in over for column in quasi_identifiers[q]]
             asked = [requirements[i] for i in members]
-            answer = table.query("released", _question(by, asked, missing)).fetchone()
+            answer = connection.execute(_question(by, asked, missing)).fetchone()
             assert answer is not None
             rows, count = int(answer[0]), int(answer[1])
             if over == everything:
@@ -136,23 +139,29 @@ def _one_missing(column: str, missing: Sequence[str]) -> str:
     return f"CASE WHEN {text} IN ({', '.join(tokens)}) THEN '' ELSE {text} END"
 
 
-def _relation(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> duckdb.DuckDBPyRelation:
+def _name_it(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> None:
+    """Let the data be the table ``released``."""
     if isinstance(data, pa.Table):
         connection.register("released", data)
-        return connection.table("released")
+        return
     name = data.name.lower()
-    if name.endswith(".parquet"):
-        return connection.sql("SELECT * FROM read_parquet($path)", params={"path": str(data)})
-    if name.endswith((".csv", ".tsv")):
+    if name.endswith((".arrow", ".feather")):
+        connection.register("released", feather.read_table(data))
+    elif name.endswith((".csv", ".tsv")):
         delimiter = "\t" if name.endswith(".tsv") else ","
-        return connection.sql(
-            "SELECT * FROM read_csv($path, delim = $delimiter, header = true, all_varchar = true, quote = '\"', "
-            "escape = '\"', nullstr = '', strict_mode = true, auto_detect = true, sample_size = 1)",
-            params={"path": str(data), "delimiter": delimiter},
+        header = next(csv.reader(io.StringIO(_first_line(data)), delimiter=delimiter))
+        columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in header)
+        connection.execute(
+            f"CREATE VIEW released AS SELECT * FROM read_csv({file_literal(data)}, delim = {literal(delimiter)}, "
+            f"header = true, quote = '\"', escape = '\"', auto_detect = false, strict_mode = true, columns = {{{columns}}})"
         )
-    with pa.memory_map(str(data)) as file:
-        connection.register("released", pa.ipc.open_file(file).read_all())
-    return connection.table("released")
+    else:
+        connection.execute(f"CREATE VIEW released AS SELECT * FROM read_parquet({file_literal(data)})")
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8", newline="") as file:
+        return file.readline()
 
 
 def _number(value: float) -> float | int:

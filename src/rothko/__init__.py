@@ -1,0 +1,68 @@
+"""rothko turns tables about people into releases that are provably k-anonymous and still useful.
+
+>>> import rothko as rk
+>>> sorted(rk.__all__)[:3]
+['Certificate', 'CsvOptions', 'Hierarchy']
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rothko import errors, privacy
+    from rothko.data.csv_dialect import CsvOptions
+    from rothko.data.draft import draft
+    from rothko.data.hierarchy import Hierarchy
+    from rothko.flow import Release, anonymize
+    from rothko.measure import measure
+    from rothko.policy import Policy
+    from rothko.release.certificate import Certificate
+    from rothko.release.check import check
+    from rothko.release.recoding import Recoding
+
+_PLACES = {
+    "Certificate": "rothko.release.certificate",
+    "CsvOptions": "rothko.data.csv_dialect",
+    "Hierarchy": "rothko.data.hierarchy",
+    "Policy": "rothko.policy",
+    "Recoding": "rothko.release.recoding",
+    "Release": "rothko.flow",
+    "anonymize": "rothko.flow",
+    "check": "rothko.release.check",
+    "draft": "rothko.data.draft",
+    "measure": "rothko.measure",
+}
+
+__version__ = "0.1.0"
+__all__ = [
+    "Certificate",
+    "CsvOptions",
+    "Hierarchy",
+    "Policy",
+    "Recoding",
+    "Release",
+    "anonymize",
+    "check",
+    "draft",
+    "errors",
+    "measure",
+    "privacy",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used: importing rothko loads no Numba and no engine."""
+    if name in _PLACES:
+        value = getattr(importlib.import_module(_PLACES[name]), name)
+    elif name in ("errors", "privacy"):
+        value = importlib.import_module(f"rothko.{name}")
+    else:
+        raise AttributeError(f"module 'rothko' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

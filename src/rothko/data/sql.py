@@ -1,0 +1,38 @@
+"""Names, texts and paths as SQL."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier.
+
+    >>> quoted('6" pipe')
+    '"6"" pipe"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def exact_path(path: Path) -> str:
+    """A path that DuckDB takes as it is, and not as a pattern.
+
+    >>> exact_path(Path("a[1].csv"))
+    'a[[]1].csv'
+    """
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
+
+
+def file_literal(path: Path) -> str:
+    """A path as an SQL literal, not as a pattern."""
+    return literal(exact_path(path))

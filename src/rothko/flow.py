@@ -1,0 +1,307 @@
+"""The one flow: source → schema → encode → partition → recode → publish → verify → measure.
+
+``anonymize`` runs it and returns a verified :class:`Release`. Saving writes to temporary names, verifies
+the written bytes again, and only then moves them into place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rothko.data.csv_dialect import CsvOptions
+from rothko.data.encode import Encoded, encode
+from rothko.data.schema import match, typed, written_as_text
+from rothko.data.source import Source, open_source
+from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, VerificationError
+from rothko.measure.loss import loss
+from rothko.methods.partition import Partition
+from rothko.policy import Policy
+from rothko.privacy.statistics import Statistics
+from rothko.release.certificate import Certificate
+from rothko.release.publish import Published, publish, published_names
+from rothko.release.recoding import Recoding
+from rothko.release.rows import assemble, random_order
+from rothko.release.verify import Verification, verify
+from rothko.release.write import Staging, companions, output_place, staging, write_table
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, how much of it is done, and how much there is."""
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A table that may be released, with what vouches for it."""
+
+    arrow: pa.Table = field(repr=False)
+    """The released rows as an Arrow table."""
+    recoding: Recoding | None
+    """φ, for methods that have one."""
+    certificate: Certificate
+    classes: pa.Table
+    """What each class publishes, and its size."""
+    _source: Source = field(repr=False)
+    _published_names: Mapping[str, tuple[str, ...]] = field(repr=False)
+    _threads: int = field(default=1, repr=False)
+
+    @property
+    def table(self) -> Any:
+        """The released rows, in the kind of table that came in."""
+        plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in self.arrow.columns]
+        return self._source.restore(pa.table(plain, names=self.arrow.column_names))
+
+    def save(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
+
+        Returns the path of the data. Nothing is there before it is verified, and nothing stays if it fails.
+        """
+        suffix = ".parquet" if self._source.path is None else _suffix_like(self._source.path)
+        data, folder = output_place(Path(out), source=self._source.path, overwrite=overwrite, suffix=suffix)
+        certificate_path, recoding_path = companions(data, folder)
+        policy = self.certificate.policy
+        with staging() as stage:
+            timings = dict(self.certificate.timings)
+            temporary = stage.place_for(data)
+            with _timed(timings, "write"):
+                write_table(self.arrow, temporary)
+            with _timed(timings, "verify"), ThreadPoolExecutor(1) as pool:
+                hashed = pool.submit(_sha256, temporary)
+                checked = _verified(temporary, self.arrow, policy, self._published_names, self._threads)
+                digest = hashed.result()
+            certificate = replace(
+                self.certificate, verification=checked, timings=timings, file=data.name, sha256=digest
+            )
+            stage.place_for(certificate_path).write_text(certificate.to_json(), encoding="utf-8")
+            if self.recoding is not None:
+                _stage_recoding(self.recoding, recoding_path, stage)
+            stage.commit()
+        return data
+
+
+def anonymize(
+    data: Any,
+    policy: Policy | str | Path | Mapping[str, Any],
+    *,
+    engine: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    memory: int | None = None,
+    csv: CsvOptions | None = None,
+    progress: Progress = _silent,
+) -> Release:
+    """Make a release of a table and verify it.
+
+    Parameters
+    ----------
+    data
+        A path (CSV, TSV, Parquet, Arrow), a pandas, Polars or Arrow table, a DuckDB relation, a dict of arrays.
+    policy
+        A policy, a path to one, or the same as plain data.
+    engine
+        Overrides the policy's engine.
+    seed
+        The same data, policy and seed give the same bytes.
+    threads
+        All cores where it is None.
+    memory
+        The most bytes that the run may take; refused beforehand where the table needs more.
+
+    Examples
+    --------
+    >>> import rothko as rk
+    >>> people = {"age": [23, 27, 31, 35], "disease": ["flu", "cold", "flu", "asthma"]}
+    >>> policy = rk.Policy.quick(people, qi=["age"], sensitive=["disease"], k=2)
+    >>> sorted(set(rk.anonymize(people, policy).table["age"].tolist()))
+    ['[23, 27]', '[31, 35]']
+    """
+    release = prepare(
+        data, policy, engine=engine, seed=seed, threads=threads, memory=memory, csv=csv, progress=progress
+    )
+    timings = dict(release.certificate.timings)
+    with _timed(timings, "verify"):
+        checked = _verified(
+            release.arrow, release.arrow, release.certificate.policy, release._published_names, release._threads
+        )
+    return replace(release, certificate=replace(release.certificate, verification=checked, timings=timings))
+
+
+def prepare(
+    data: Any,
+    policy: Policy | str | Path | Mapping[str, Any],
+    *,
+    engine: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    memory: int | None = None,
+    csv: CsvOptions | None = None,
+    progress: Progress = _silent,
+) -> Release:
+    """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
+    policy = as_policy(policy)
+    threads = threads or os.cpu_count() or 1
+    name, reason = _choose_engine(engine or policy.engine)
+    if policy.order == "keep":
+        warnings.warn("order: keep leaves the rows in the order of the input, which may tell who is who.", PrivacyWarning, stacklevel=3)
+    if policy.publish == "region" and getattr(policy.method, "relaxed", False):
+        raise PolicyError("publish: region needs a global recoding, and relaxed Mondrian has none; publish a range, or set relaxed: false.")
+    timings: dict[str, float] = {}
+    source = open_source(data, csv=csv)
+    match(source.names, policy, source.label)
+    with _timed(timings, "read"):
+        progress("read", 0, 1)
+        table = _read(source, policy)
+        _fits(table, memory)
+        progress("read", 1, 1)
+    with _timed(timings, "encode"):
+        progress("encode", 0, 1)
+        encoded = encode(typed(table, policy), policy, threads=threads)
+        _feasible(encoded, policy)
+        progress("encode", 1, 1)
+    with _timed(timings, "partition"):
+        partition = _partition(encoded, policy, threads, progress)
+    with _timed(timings, "publish"):
+        progress("publish", 0, 1)
+        kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
+        order = random_order(encoded, kept, seed) if policy.order == "random" else None
+        columns = publish(encoded, partition, policy.publish)
+        by_line = _by_line(encoded, columns, policy.publish)
+        released = assemble(source.names, by_line, kept, partition, order, threads=threads)
+        progress("publish", 1, 1)
+    with _timed(timings, "measure"):
+        recoding = Recoding.of(encoded, partition, by_line, policy)
+        lost = loss(encoded.lines, partition.low, partition.high, partition.sizes)
+    unchecked = Verification(released.num_rows, tuple(released.column_names), partition.classes, ())
+    certificate = Certificate(policy, unchecked, lost, seed, name, reason, notes=source.notes, timings=timings)
+    names = {line.name: published_names(line, policy.publish) for line in encoded.lines}
+    return Release(released, recoding, certificate, _class_table(columns, partition), source, names, threads)
+
+
+def as_policy(policy: Policy | str | Path | Mapping[str, Any]) -> Policy:
+    """A policy from a path or plain data."""
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, str | Path):
+        return Policy.load(policy)
+    return Policy.model_validate(dict(policy))
+
+
+def _choose_engine(asked: str) -> tuple[str, str]:
+    if asked == "auto":
+        return "memory", "the table fits in memory"
+    if asked != "memory":
+        raise PolicyError(f"{asked!r} is not an engine; there are 'auto', 'memory'.")
+    return asked, "asked for"
+
+
+def _read(source: Source, policy: Policy) -> pa.Table:
+    columns = [name for name in source.names if name not in policy.identifiers]
+    as_text = written_as_text(policy)
+    if source.path is not None and _suffix_like(source.path) in (".csv", ".tsv"):
+        # What is released as it is keeps its very characters.
+        as_text |= set(policy.kept + policy.sensitive)
+    return source.read(columns, as_text=as_text)
+
+
+def _suffix_like(path: Path) -> str:
+    name = path.name.lower().removesuffix(".gz")
+    endings = {".tsv": ".tsv", ".csv": ".csv", ".txt": ".csv", ".arrow": ".arrow", ".feather": ".feather", ".ipc": ".arrow"}
+    return endings.get(Path(name).suffix, ".parquet")
+
+
+def _fits(table: pa.Table, memory: int | None) -> None:
+    """Refuse a table that needs more than the limit: six times its size, as measured, and the program itself."""
+    needed = 6 * table.nbytes + 300_000_000
+    if memory is not None and needed > memory:
+        raise InputError(
+            f"The table needs about {needed / 1e9:.1f} GB in memory and the limit is {memory / 1e9:.1f} GB; "
+            "raise --memory, or release it in parts."
+        )
+
+
+def _feasible(encoded: Encoded, policy: Policy) -> None:
+    """Refuse what the whole table, as one class, does not satisfy: no partition of it can."""
+    whole = Statistics.count(np.zeros(encoded.rows, dtype=np.int64), 1, encoded.sensitive)
+    for requirement in policy.privacy:
+        if not requirement.satisfied(whole)[0]:
+            best = requirement.achieved(whole)
+            raise InfeasibleError(
+                f"This table cannot meet {requirement.describe()}: all its {encoded.rows} records together "
+                f"reach {best:g}; ask for no more than that, or for more data."
+            )
+
+
+def _partition(encoded: Encoded, policy: Policy, threads: int, progress: Progress) -> Partition:
+    from rothko.engines import memory
+
+    done = 0
+
+    def report(records: int) -> None:
+        nonlocal done
+        done += records
+        progress("partition", done, encoded.rows)
+
+    progress("partition", 0, encoded.rows)
+    return memory.partition(encoded, policy.privacy, policy.method, threads=threads, progress=report)
+
+
+def _by_line(encoded: Encoded, columns: list[Published], form: str) -> dict[str, list[Published]]:
+    by_name = {column.name: column for column in columns}
+    return {line.name: [by_name[name] for name in published_names(line, form)] for line in encoded.lines}
+
+
+def _class_table(columns: list[Published], partition: Partition) -> pa.Table:
+    shown = {c.name: c.values.take(pa.array(c.of_class)) for c in columns}
+    return pa.table({**shown, "records": partition.sizes})
+
+
+def _verified(
+    data: Path | pa.Table, released: pa.Table, policy: Policy, names: Mapping[str, tuple[str, ...]], threads: int
+) -> Verification:
+    """Verify, and fail closed: also when rows or columns are not those that were meant to leave."""
+    found = verify(data, policy.privacy, names, missing=policy.missing, threads=threads)
+    if found.columns != tuple(released.column_names) or found.rows != released.num_rows:
+        raise VerificationError("Verification failed: the written table has other rows or columns than it should; nothing was released.")
+    for finding in found.findings:
+        if not finding.holds:
+            raise VerificationError(
+                f"Verification failed: {finding.requirement.describe()} does not hold in {finding.violating_classes} "
+                f"of {finding.classes} classes; nothing was released. Please report this."
+            )
+    return found
+
+
+def _stage_recoding(recoding: Recoding, path: Path, stage: Staging) -> None:
+    for target, content in recoding.files(path).items():
+        temporary = stage.place_for(target)
+        if isinstance(content, str):
+            temporary.write_text(content, encoding="utf-8")
+        else:
+            pq.write_table(content, temporary, store_schema=False)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _timed(timings: dict[str, float], stage: str) -> Iterator[None]:
+    begun = time.perf_counter()
+    yield
+    timings[stage] = timings.get(stage, 0.0) + time.perf_counter() - begun

@@ -1,0 +1,69 @@
+"""The certificate: what was asked, what was verified on the released bytes, and how the release was made.
+
+No cell values of the input, no path of it: the certificate may go with the data.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rothko.measure.loss import Loss
+from rothko.policy import Policy
+from rothko.release.verify import Verification
+
+LIBRARIES = ("rothko", "numpy", "numba", "pyarrow", "duckdb")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A record of one release."""
+
+    policy: Policy
+    verification: Verification
+    loss: Loss
+    seed: int
+    engine: str
+    engine_reason: str
+    suppressed: int = 0
+    notes: tuple[str, ...] = ()
+    timings: dict[str, float] = field(default_factory=dict)
+    file: str | None = None
+    """Name of the released file."""
+    sha256: str | None = None
+    """Hash of the released file; None while the release is only in memory."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "format": "rothko certificate 1",
+            "verified": self.verification.holds,
+            "requirements": [finding.to_dict() for finding in self.verification.findings],
+            "rows": self.verification.rows,
+            "classes": self.verification.classes,
+            "suppressed": self.suppressed,
+            "columns": list(self.verification.columns),
+            "loss": self.loss.to_dict(),
+            "method": self.policy.method.name,
+            "publish": self.policy.publish,
+            "engine": {"name": self.engine, "reason": self.engine_reason},
+            "seed": self.seed,
+            "notes": list(self.notes),
+            "policy": self.policy.dump(),
+            "policy_sha256": self.policy.digest,
+            "file": self.file,
+            "file_sha256": self.sha256,
+            "versions": {name: version(name) for name in LIBRARIES},
+            "seconds": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+        }
+
+    def to_json(self) -> str:
+        """The certificate as it is saved."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the certificate as JSON."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
