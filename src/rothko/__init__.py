@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rothko.data.draft import draft
     from rothko.data.hierarchy import Hierarchy
     from rothko.flow import Release, anonymize
-    from rothko.measure import measure
+    from rothko.metrics.measure import measure
     from rothko.policy import Policy
     from rothko.release.certificate import Certificate
     from rothko.release.check import check
@@ -32,7 +32,7 @@ _PLACES = {
     "anonymize": "rothko.flow",
     "check": "rothko.release.check",
     "draft": "rothko.data.draft",
-    "measure": "rothko.measure",
+    "measure": "rothko.metrics.measure",
 }
 
 __version__ = "0.1.0"

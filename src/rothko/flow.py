@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import Source, open_source
 from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, VerificationError
-from rothko.measure.loss import loss
+from rothko.metrics.loss import box_widths, loss
 from rothko.methods.partition import Partition
 from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
@@ -43,6 +43,15 @@ Progress = Callable[[str, int, int], None]
 
 def _silent(stage: str, done: int, total: int) -> None:
     pass
+
+
+class Saved(NamedTuple):
+    """Where a release was written, and the certificate of the written bytes."""
+
+    data: Path
+    certificate_path: Path
+    recoding_path: Path | None
+    certificate: Certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +75,10 @@ class Release:
         plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in self.arrow.columns]
         return self._source.restore(pa.table(plain, names=self.arrow.column_names))
 
-    def save(self, out: str | Path, *, overwrite: bool = False) -> Path:
+    def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
         """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
 
-        Returns the path of the data. Nothing is there before it is verified, and nothing stays if it fails.
+        Nothing is in place before it is verified, and nothing stays if it fails.
         """
         suffix = ".parquet" if self._source.path is None else _suffix_like(self._source.path)
         data, folder = output_place(Path(out), source=self._source.path, overwrite=overwrite, suffix=suffix)
@@ -91,7 +100,7 @@ class Release:
             if self.recoding is not None:
                 _stage_recoding(self.recoding, recoding_path, stage)
             stage.commit()
-        return data
+        return Saved(data, certificate_path, None if self.recoding is None else recoding_path, certificate)
 
 
 def anonymize(
@@ -154,7 +163,7 @@ def prepare(
 ) -> Release:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
     policy = as_policy(policy)
-    threads = threads or os.cpu_count() or 1
+    threads = count_threads(threads)
     name, reason = _choose_engine(engine or policy.engine)
     if policy.order == "keep":
         warnings.warn("order: keep leaves the rows in the order of the input, which may tell who is who.", PrivacyWarning, stacklevel=3)
@@ -185,11 +194,18 @@ def prepare(
         progress("publish", 1, 1)
     with _timed(timings, "measure"):
         recoding = Recoding.of(encoded, partition, by_line, policy)
-        lost = loss(encoded.lines, partition.low, partition.high, partition.sizes)
+        lost = loss(encoded.lines, box_widths(encoded.lines, partition.low, partition.high), partition.sizes)
     unchecked = Verification(released.num_rows, tuple(released.column_names), partition.classes, ())
     certificate = Certificate(policy, unchecked, lost, seed, name, reason, notes=source.notes, timings=timings)
     names = {line.name: published_names(line, policy.publish) for line in encoded.lines}
     return Release(released, recoding, certificate, _class_table(columns, partition), source, names, threads)
+
+
+def count_threads(asked: int | None) -> int:
+    """As many threads as asked for, or as there are cores for this process."""
+    if asked is not None and asked < 1:
+        raise InputError(f"threads must be at least 1, not {asked}.")
+    return asked or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
 
 
 def as_policy(policy: Policy | str | Path | Mapping[str, Any]) -> Policy:

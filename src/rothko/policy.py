@@ -412,6 +412,10 @@ class Policy(BaseModel):
             missing=tuple(missing),
         )
 
+    def but(self, **changes: Any) -> Self:
+        """The same policy with other answers to some of its keys, checked anew."""
+        return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
+
     @classmethod
     def parse(cls, text: str, *, where: str = "policy") -> Self:
         """Read a policy from YAML; `where` is what messages call it."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rothko.data.line import as_text
+from rothko.data.source import Source
 from rothko.errors import InputError, PolicyError, nearest
 from rothko.policy import Policy
 
@@ -19,6 +20,11 @@ NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 """A number as people write it in a text column."""
 WHOLE = r"^\s*[+-]?\d{1,18}(\.0*)?\s*$"
 """A whole number in a text column, perhaps written as 42.0."""
+
+LEADING_ZERO = r"^\s*[+-]?0\d"
+"""A number that is a code: 02139."""
+DATE = r"^\s*\d{4}-\d{2}-\d{2}\s*$"
+TIMESTAMP = r"^\s*\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?\s*$"
 
 
 def match(names: Sequence[str], policy: Policy, label: str) -> None:
@@ -48,12 +54,44 @@ def written_as_text(policy: Policy) -> set[str]:
 
 def typed(table: pa.Table, policy: Policy) -> pa.Table:
     """The quasi-identifiers and sensitive columns, typed, with null for every missing value."""
-    columns = {}
-    for name in policy.quasi_identifiers + policy.sensitive:
-        column = _plain(name, table[name])
-        column = _without_tokens(column, policy.missing)
-        columns[name] = _as_type(name, column, policy.columns[name].type)
-    return pa.table(columns)
+    return pa.table(
+        {
+            name: _as_type(name, with_one_missing(name, table[name], policy.missing), policy.columns[name].type)
+            for name in policy.quasi_identifiers + policy.sensitive
+        }
+    )
+
+
+def with_one_missing(name: str, column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.ChunkedArray:
+    """A column with null for every missing value; text comes back as a dictionary."""
+    return _without_tokens(_plain(name, column), tokens)
+
+
+def stored_as_text(words: pa.Array) -> str | None:
+    """What a column of these distinct texts really holds: 'number', 'date', 'timestamp', or None for text.
+
+    >>> stored_as_text(pa.array([" 42", "7.0"])), stored_as_text(pa.array(["2024-02-29"])), stored_as_text(pa.array(["007"]))
+    ('number', 'date', None)
+    """
+    if len(words) == 0 or pc.any(pc.match_substring_regex(words, LEADING_ZERO), min_count=0).as_py():
+        return None
+    for kind, pattern in (("number", NUMBER), ("date", DATE), ("timestamp", TIMESTAMP)):
+        if pc.all(pc.match_substring_regex(words, pattern), min_count=0).as_py():
+            return kind
+    return None
+
+
+def guess_types(source: Source, names: Sequence[str], tokens: Sequence[str]) -> dict[str, str]:
+    """The columns among ``names`` that hold numbers or dates stored as text → what they hold."""
+    table = source.read(list(names))
+    guessed = {}
+    for name in names:
+        column = with_one_missing(name, table[name], tokens)
+        if pa.types.is_dictionary(column.type):
+            kind = stored_as_text(column.cast(pa.string()).unique().drop_null())
+            if kind is not None:
+                guessed[name] = kind
+    return guessed
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -144,8 +182,7 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
         words = pc.utf8_ltrim(pc.utf8_trim_whitespace(words), "+")
     else:
         words = pc.utf8_trim_whitespace(words)
-        date = r"^\d{4}-\d{2}-\d{2}"
-        good = pc.match_substring_regex(words, date + ("$" if kind == "date" else r"([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?$"))
+        good = pc.match_substring_regex(words, DATE if kind == "date" else TIMESTAMP)
         target = pa.date32() if kind == "date" else pa.timestamp("us")
     bad = pc.sum(pc.invert(good), min_count=0).as_py()
     if bad:

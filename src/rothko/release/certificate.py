@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from rothko.measure.loss import Loss
+from rothko.metrics.loss import Loss
 from rothko.policy import Policy
 from rothko.release.verify import Verification
 

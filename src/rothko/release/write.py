@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
 from collections.abc import Iterator
@@ -35,6 +36,17 @@ def write_table(table: pa.Table, path: Path) -> None:
             _write_csv(table, path)
         else:
             feather.write_feather(_decoded(table), path, compression="zstd")
+
+
+def write_batches(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    """Write batches one after the other to a Parquet or CSV file, never all at once."""
+    first = next(batches)
+    csv = path.name.lower().endswith(".csv")
+    with _explained(path):
+        writer = pcsv.CSVWriter(path, first.schema) if csv else pq.ParquetWriter(path, first.schema)
+        with writer:
+            for batch in itertools.chain([first], batches):
+                writer.write(batch) if csv else writer.write_batch(batch)
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:
@@ -87,7 +99,7 @@ def staging() -> Iterator[Staging]:
 
 
 def output_place(out: Path, *, source: Path | None, overwrite: bool, suffix: str) -> tuple[Path, Path | None]:
-    """Where the data goes, and the folder for what goes with it (None where only a file was asked for).
+    """Where the data goes, and the folder for what goes with it (None where a file was asked for).
 
     Parameters
     ----------
@@ -104,22 +116,41 @@ def output_place(out: Path, *, source: Path | None, overwrite: bool, suffix: str
         raise OutputError(f"{out.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}, or a folder.")
     else:
         data, folder = out / f"release{suffix}", out
-    if source is not None and data.exists() and data.resolve() == source.resolve():
+        with _explained(out):
+            if out.exists() and not out.is_dir():
+                raise OutputError(f"{str(out)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
+            out.mkdir(parents=True, exist_ok=True)
+    for path in (data, *companions(data, folder)):
+        _free(path, source, overwrite)
+    _writable(data)
+    return data, folder
+
+
+def output_file(out: Path, *, source: Path | None, overwrite: bool) -> Path:
+    """The one file that is asked for, checked before any work is done."""
+    if not out.name.lower().endswith(ENDINGS):
+        raise OutputError(f"{out.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}.")
+    _free(out, source, overwrite)
+    _writable(out)
+    return out
+
+
+def _free(path: Path, source: Path | None, overwrite: bool) -> None:
+    if path.is_dir():
+        raise OutputError(f"{str(path)!r} is a folder.")
+    if source is not None and path.exists() and path.resolve() == source.resolve():
         raise OutputError("The output is the input; choose another name.")
-    if data.is_dir():
-        raise OutputError(f"{str(data)!r} is a folder.")
-    if not overwrite:
-        taken = next((p for p in (data, *companions(data, folder)) if p.exists()), None)
-        if taken is not None:
-            raise OutputError(f"{str(taken)!r} exists; use --overwrite to replace it.")
-    with _explained(data):
-        if folder is None and not data.parent.is_dir():
-            raise OutputError(f"There is no folder {str(data.parent)!r}.")
-        data.parent.mkdir(parents=True, exist_ok=True)
-        probe = data.with_name(f".{secrets.token_hex(8)}.partial")
+    if path.exists() and not overwrite:
+        raise OutputError(f"{str(path)!r} exists; use --overwrite to replace it.")
+
+
+def _writable(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise OutputError(f"There is no folder {str(path.parent)!r}.")
+    with _explained(path):
+        probe = path.with_name(f".{secrets.token_hex(8)}.partial")
         probe.touch()
         probe.unlink()
-    return data, folder
 
 
 def companions(data: Path, folder: Path | None) -> tuple[Path, Path]:

@@ -48,23 +48,26 @@ class Loss:
         }
 
 
-def loss(
-    lines: Sequence[Line], low: NDArray[np.integer], high: NDArray[np.integer], sizes: NDArray[np.integer]
-) -> Loss:
-    """The loss of classes given as boxes on lines.
+def box_widths(
+    lines: Sequence[Line], low: NDArray[np.integer], high: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """(classes, lines): the NCP of classes given as boxes of codes."""
+    return np.stack([line.width(low[:, i], high[:, i]) for i, line in enumerate(lines)], axis=1)
+
+
+def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.integer]) -> Loss:
+    """The loss of a partition.
 
     Parameters
     ----------
-    low, high
-        (classes, lines): the first and last code of each class's published interval.
+    widths
+        (classes, lines): the NCP of each class on each line.
     sizes
         Records in each class.
     """
     rows = int(sizes.sum())
     weight = np.array([line.weight for line in lines])
-    ncp = {
-        line.name: float(np.dot(line.width(low[:, i], high[:, i]), sizes) / rows) for i, line in enumerate(lines)
-    }
+    ncp = {line.name: float(np.dot(widths[:, i], sizes) / rows) for i, line in enumerate(lines)}
     return Loss(
         gcp=float(np.dot(list(ncp.values()), weight / weight.sum())),
         ncp=ncp,

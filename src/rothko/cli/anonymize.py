@@ -1,0 +1,137 @@
+"""``rothko anonymize``: the main job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rothko.cli import options
+from rothko.errors import PolicyError
+
+if TYPE_CHECKING:
+    from rothko.data.csv_dialect import CsvOptions
+    from rothko.flow import Saved
+    from rothko.policy import Policy
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("anonymize")(anonymize)
+
+
+def anonymize(
+    data: options.Data,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A file (.parquet, .csv, .tsv, .arrow) or a folder.", show_default=False)],
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = "",
+    sensitive: options.Sensitive = "",
+    drop: options.Drop = "",
+    k: options.K = None,
+    l: options.L = None,  # noqa: E741 (the literature's letter)
+    method: Annotated[str | None, typer.Option("--method", help="The algorithm.", show_default="mondrian")] = None,
+    publish: Annotated[str | None, typer.Option("--publish", help="range, region, mean or bounds.", show_default="range")] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="auto or memory.", show_default="auto")] = None,
+    missing: options.Missing = "",
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
+    memory: Annotated[str | None, typer.Option("--memory", help="The most memory to use, such as 2GB.", show_default=False)] = None,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+    show_values: options.ShowValues = False,
+    debug: options.Debug = False,
+) -> None:
+    """Release a table: verified data, its certificate and its recoding.
+
+    With a policy file, or without one: --qi age,sex --sensitive disease --k 10 --l 3. Columns that are not
+    named then are released as they are.
+    """
+    from rothko.cli import console
+    from rothko.flow import prepare
+    from rothko.policy import Policy
+
+    csv = options.csv_options(delimiter, quote, encoding, header)
+    if policy is not None:
+        if qi or sensitive or drop or k or l or missing:
+            raise PolicyError("Give a policy file, or --qi, --sensitive, --drop, --k, --l and --missing, not both.")
+        asked = Policy.load(policy)
+        changes = {key: value for key, value in (("method", method), ("publish", publish)) if value is not None}
+        if changes:
+            asked = asked.but(**changes)
+    else:
+        asked = _quick(data, csv, qi, sensitive, drop, k, l, method or "mondrian", publish or "range", missing, as_json)
+    limit = options.size("--memory", memory)
+    with console.progress(quiet=as_json) as report:
+        release = prepare(
+            data, asked, engine=engine, seed=seed, threads=threads, memory=limit, csv=csv, progress=report
+        )
+        report("save", 0, 1)
+        saved = release.save(out, overwrite=overwrite)
+        report("save", 1, 1)
+    _show(saved, as_json)
+
+
+def _quick(
+    data: Path, csv: CsvOptions, qi: str, sensitive: str, drop: str, k: str | None, l: str | None,  # noqa: E741
+    method: str, publish: str, missing: str, as_json: bool,
+) -> Policy:  # fmt: skip
+    """A policy from the options; the columns that they do not name are kept, and a line says so."""
+    from rothko.cli import console
+    from rothko.data.schema import guess_types
+    from rothko.data.source import open_source
+    from rothko.policy import Policy
+
+    if not qi:
+        raise PolicyError("Give a policy file with --policy (rothko draft makes one), or the quasi-identifiers with --qi.")
+    source = open_source(data, csv=csv)
+    tokens = options.names(missing)
+    parts = {
+        "qi": options.names(qi),
+        "sensitive": options.names(sensitive),
+        "identifiers": options.names(drop),
+        "k": options.whole("--k", k, 2),
+        "l": options.whole("--l", l, 2),
+        "method": method,
+        "publish": publish,
+        "missing": tokens,
+    }
+    policy = Policy.quick(source.names, **parts)  # type: ignore[arg-type]
+    types = guess_types(source, policy.quasi_identifiers, tokens)
+    if types:
+        policy = Policy.quick(source.names, **parts, types=types)  # type: ignore[arg-type]
+    if not as_json:
+        if policy.kept:
+            console.err.print(f"Released as they are: {', '.join(policy.kept)}", markup=False)
+        for name, kind in types.items():
+            console.err.print(f"{name}: text that is read as a {kind}", markup=False)
+    return policy
+
+
+def _show(saved: Saved, as_json: bool) -> None:
+    """The verdict, as the certificate of the written bytes has it."""
+    from rothko.cli import console
+
+    if as_json:
+        typer.echo(saved.certificate.to_json(), nl=False)
+        return
+    certificate = saved.certificate
+    console.out.print(console.requirements(certificate.verification))
+    console.out.print()
+    console.out.print(console.losses(certificate.loss))
+    console.out.print()
+    seconds = sum(certificate.timings.values())
+    console.out.print(
+        f"{certificate.verification.rows:,} records in {seconds:.2f} s ({certificate.engine}: {certificate.engine_reason}); "
+        "verified on the written bytes.",
+        markup=False,
+    )
+    for note in certificate.notes:
+        console.out.print(note, markup=False)
+    for path in (saved.data, saved.certificate_path, saved.recoding_path):
+        if path is not None:
+            console.out.print(str(path), markup=False)

@@ -1,0 +1,49 @@
+"""``rothko apply``: send new records to the regions of a recoding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rothko.cli import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("apply")(apply)
+
+
+def apply(
+    recoding: Annotated[Path, typer.Argument(help="The recoding.json of a release.", show_default=False)],
+    data: options.Data,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the rows in their order.")] = False,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
+    overwrite: options.Overwrite = False,
+    show_values: options.ShowValues = False,
+    debug: options.Debug = False,
+) -> None:
+    """Recode unseen records with the recoding of a release.
+
+    Each joins the class of its region. A record whose values neither the data nor the hierarchy knew is
+    suppressed: it shows * in every quasi-identifier.
+    """
+    from rothko.cli import console
+    from rothko.release.apply import apply_file
+
+    csv = options.csv_options(delimiter, quote, encoding, header)
+    done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv)
+    console.out.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")
+    if done.suppressed:
+        console.out.print(f"{done.suppressed:,} records have values that the recoding does not know and show * throughout.")
+    if done.smallest is not None and done.smallest < done.k:
+        console.out.print(
+            f"By itself this file is not {done.k}-anonymous (its smallest class has {done.smallest}): it is meant to "
+            "be added to the release whose classes it joins."
+        )
+    console.out.print(str(done.path), markup=False)

@@ -1,0 +1,67 @@
+"""``rothko check``: what does any table satisfy?"""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from rothko.cli import options
+from rothko.errors import PolicyError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check")(check)
+
+
+def check(
+    data: options.Data,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = "",
+    sensitive: options.Sensitive = "",
+    k: options.K = None,
+    l: options.L = None,  # noqa: E741 (the literature's letter)
+    missing: options.Missing = "",
+    threads: options.Threads = None,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
+    as_json: options.Json = False,
+    show_values: options.ShowValues = False,
+    debug: options.Debug = False,
+) -> None:
+    """Assess any table: original data, a release, or somebody else's.
+
+    Exit code 0 when every requirement holds, 4 when one does not.
+    """
+    from rothko.cli import console
+    from rothko.data.source import open_source
+    from rothko.policy import Policy
+    from rothko.release.check import check as assess
+
+    csv = options.csv_options(delimiter, quote, encoding, header)
+    if policy is not None:
+        asked = Policy.load(policy)
+    elif qi:
+        asked = Policy.quick(
+            open_source(data, csv=csv).names,
+            qi=options.names(qi),
+            sensitive=options.names(sensitive),
+            k=options.whole("--k", k, 2),
+            l=options.whole("--l", l, 2),
+            missing=options.names(missing),
+        )
+    else:
+        raise PolicyError("Give a policy file with --policy, or the quasi-identifiers with --qi and --k.")
+    found = assess(data, asked, threads=threads, csv=csv)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        console.out.print(console.requirements(found.verification))
+        console.out.print(f"\n{found.verification.rows:,} records in {found.verification.classes:,} classes.")
+        if found.identifiers:
+            console.out.print(f"Identifiers are still there: {', '.join(found.identifiers)}", style="red", markup=False)
+    if not found.holds:
+        raise typer.Exit(4)

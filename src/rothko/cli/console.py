@@ -1,0 +1,93 @@
+"""What a person sees: progress on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rothko.data.draft import Draft
+    from rothko.flow import Progress as Report
+    from rothko.metrics.loss import Loss
+    from rothko.release.verify import Verification
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False)
+
+STAGES = {"read": "reading", "encode": "encoding", "partition": "partitioning", "publish": "publishing", "save": "writing and verifying"}
+
+
+@contextmanager
+def progress(*, quiet: bool = False) -> Iterator[Report]:
+    """A progress bar for runs of more than a second, on a terminal only."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), console=err, transient=True
+    )
+    tasks: dict[str, Any] = {}
+
+    def report(stage: str, done: int, total: int) -> None:
+        if stage not in tasks:
+            tasks[stage] = bar.add_task(STAGES[stage], total=total if total > 1 else None)
+        finished = done >= total
+        bar.update(tasks[stage], completed=1 if finished and total <= 1 else done, total=1 if finished and total <= 1 else None if total <= 1 else total)
+
+    timer = threading.Timer(1.0, bar.start)
+    timer.daemon = True
+    if err.is_terminal and not quiet:
+        timer.start()
+    try:
+        yield report
+    finally:
+        timer.cancel()
+        bar.stop()
+
+
+def requirements(found: Verification) -> Table:
+    """Asked, achieved, holds: one row per requirement."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("requirement", "asked", "achieved", "holds"):
+        table.add_column(title, justify="left" if title in ("requirement", "holds") else "right")
+    for finding in found.findings:
+        of = f" of {finding.requirement.column}" if finding.requirement.column else ""
+        over = f" over {', '.join(finding.requirement.over)}" if finding.requirement.over else ""
+        verdict = Text("yes", "green") if finding.holds else Text(
+            f"no: {finding.violating_classes:,} of {finding.classes:,} classes, {finding.violating_records:,} records", "red"
+        )
+        table.add_row(
+            Text(f"{finding.requirement.name}{of}{over}"), f"{finding.asked:g}", f"{finding.achieved:g}", verdict
+        )
+    return table
+
+
+def losses(lost: Loss) -> Table:
+    """Loss in numbers."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("what")
+    table.add_column("number", justify="right")
+    table.add_column("meaning", style="dim")
+    table.add_row("GCP", f"{lost.gcp:.4f}", "information lost: 0 exact … 1 nothing said")
+    table.add_row("classes", f"{lost.classes:,}", f"{lost.smallest_class:,} to {lost.largest_class:,} records, {lost.average_class_size:.1f} on average")
+    table.add_row("discernibility", f"{lost.discernibility:,}", "Σ of squared class sizes")
+    for name, value in sorted(lost.ncp.items(), key=lambda item: -item[1]):
+        table.add_row(Text(f"  {name}"), f"{value:.4f}", "")
+    return table
+
+
+def proposals(found: Draft) -> Table:
+    """What was proposed for each column, and why."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("column", "role", "values", "distinct", "missing", "why"):
+        table.add_column(title, justify="right" if title in ("distinct", "missing") else "left", overflow="fold")
+    for one in found.proposals:
+        table.add_row(
+            Text(one.name), one.column.role.value, one.type, f"{one.distinct:,}", f"{one.missing:,}" if one.missing else "",
+            Text(one.why),
+        )  # fmt: skip
+    return table

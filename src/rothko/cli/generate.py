@@ -1,0 +1,54 @@
+"""``rothko generate``: synthetic data of the literature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rothko.cli import options
+from rothko.errors import InputError
+
+generators = typer.Typer(help="Make synthetic data.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.add_typer(generators, name="generate")
+
+
+@generators.callback()
+def _group() -> None:
+    """Make synthetic data."""
+
+
+@generators.command("agrawal")
+def agrawal(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write (.parquet or .csv).", show_default=False)],
+    n: Annotated[str, typer.Option("-n", "--rows", help="Number of records, also as 1e6.")] = "100000",
+    function: Annotated[int, typer.Option("--function", help="The class label: 1 to 10.")] = 2,
+    target: Annotated[str | None, typer.Option("--target", help="A number to predict: R7 or R10.", show_default=False)] = None,
+    noise: Annotated[float, typer.Option("--noise", help="Share of labels that are turned over.")] = 0.0,
+    random_constants: Annotated[bool, typer.Option("--random-constants", help="Draw the function's constants.")] = False,
+    seed: options.Seed = 0,
+    overwrite: options.Overwrite = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write people after Agrawal, Imielinski and Swami (1993): nine attributes, a class label, a target."""
+    from rothko.cli import console
+    from rothko.data.generate import agrawal_batches
+    from rothko.release.write import output_file, staging, write_batches
+
+    rows = options.count("-n", n)
+    path = output_file(out, source=None, overwrite=overwrite)
+    if path.suffix not in (".parquet", ".csv"):
+        raise InputError("generate writes .parquet or .csv files.")
+    constants = "random" if random_constants else None
+    with staging() as stage:
+        write_batches(
+            agrawal_batches(rows, function=function, target=target, noise=noise, constants=constants, seed=seed),
+            stage.place_for(path),
+        )
+        stage.commit()
+    console.out.print(f"{rows:,} records: {path}", markup=False)

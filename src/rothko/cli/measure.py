@@ -1,0 +1,41 @@
+"""``rothko measure``: what was lost?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rothko.cli import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("measure")(measure)
+
+
+def measure(
+    original: Annotated[Path, typer.Argument(help="The table that was released.", show_default=False)],
+    release: Annotated[Path, typer.Argument(help="Its release.", show_default=False)],
+    policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy of the release.", show_default=False)],
+    threads: options.Threads = None,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
+    as_json: options.Json = False,
+    show_values: options.ShowValues = False,
+    debug: options.Debug = False,
+) -> None:
+    """Measure what a release lost, from what it publishes: ranges, sets, tree labels or bounds."""
+    from rothko.cli import console
+    from rothko.metrics.measure import measure as compare
+
+    csv = options.csv_options(delimiter, quote, encoding, header)
+    lost = compare(original, release, policy, threads=threads, csv=csv)
+    if as_json:
+        typer.echo(json.dumps(lost.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        console.out.print(console.losses(lost))

@@ -1,0 +1,90 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rothko.errors import InputError
+
+if TYPE_CHECKING:
+    from rothko.data.csv_dialect import CsvOptions
+
+Data = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or Arrow file.", show_default=False)]
+PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="A policy file (YAML).", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace output that exists.")]
+ShowValues = Annotated[bool, typer.Option("--show-values", help="List the cell values behind an error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an internal error happened.")]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use; all by default.", show_default=False)]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.")]
+Quasi = Annotated[str, typer.Option("--qi", help="Quasi-identifiers, separated by commas.", show_default=False)]
+Sensitive = Annotated[str, typer.Option("--sensitive", help="Sensitive columns, separated by commas.", show_default=False)]
+Drop = Annotated[str, typer.Option("--drop", help="Identifiers to drop, separated by commas.", show_default=False)]
+K = Annotated[str | None, typer.Option("--k", help="k-anonymity: records in a class at least.", show_default=False)]
+L = Annotated[str | None, typer.Option("--l", help="Distinct l-diversity of each sensitive column.", show_default=False)]
+Missing = Annotated[str, typer.Option("--missing", help="Texts that mean missing, separated by commas.", show_default=False)]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a CSV file; sniffed by default.", show_default=False)]
+Quote = Annotated[str | None, typer.Option("--quote", help="The quote of a CSV file.", show_default=False)]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="utf-8, utf-16 or latin-1.", show_default=False)]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether a CSV file has one; sniffed.", show_default=False)
+]
+
+
+def csv_options(delimiter: str | None, quote: str | None, encoding: str | None, header: bool | None) -> CsvOptions:
+    r"""What a person said about the CSV file; ``\t`` means a tab."""
+    from rothko.data.csv_dialect import CsvOptions
+
+    return CsvOptions("\t" if delimiter in ("\\t", "tab") else delimiter, quote, encoding, header)
+
+
+def names(text: str) -> list[str]:
+    """A list separated by commas.
+
+    >>> names("age, sex")
+    ['age', 'sex']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def whole(option: str, text: str | None, least: int) -> int | None:
+    """A whole number of at least ``least``, with a sentence for anything else."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"[+-]?\d+", text) or int(text) < least:
+        raise InputError(f"{option} must be a whole number of at least {least}, not {text!r}.")
+    return int(text)
+
+
+def size(option: str, text: str | None) -> int | None:
+    """A number of bytes such as 512MB or 2GiB.
+
+    >>> size("--memory", "1.5GB"), size("--memory", "2 KiB")
+    (1500000000, 2048)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip().lower())
+    if not found:
+        raise InputError(f"{option} must be a size such as 512MB or 2GiB, not {text!r}.")
+    number, prefix, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " "))
+
+
+def count(option: str, text: str) -> int:
+    """A number of things, also as 1e6.
+
+    >>> count("-n", "1e6"), count("-n", "1_000")
+    (1000000, 1000)
+    """
+    try:
+        number = float(text.replace("_", ""))
+    except ValueError:
+        number = -1.0
+    if number < 1 or number != int(number):
+        raise InputError(f"{option} must be a whole number such as 1000 or 1e6, not {text!r}.")
+    return int(number)

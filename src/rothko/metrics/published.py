@@ -1,0 +1,108 @@
+"""Reading published values back: how wide is what a release shows, on the lines of the original?
+
+Works on any table whose quasi-identifiers are exact values, ranges, regions, sets, tree labels or pairs
+of bounds, so also on releases that other tools made in these forms.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rothko.data.line import Kind, Line, as_text
+from rothko.errors import InputError
+from rothko.release.publish import ROOT
+
+INTERVAL = r"^[\[(](?P<low>.+), (?P<high>.+)[\])]$"
+
+
+def published_widths(line: Line, columns: Sequence[pa.ChunkedArray]) -> NDArray[np.float64]:
+    """The NCP of what each row shows for one quasi-identifier, given in one column or two bounds."""
+    if len(columns) == 2:
+        low, high = (pc.dictionary_encode(_joined(as_text(column))) for column in columns)
+        pairs = [_with_last(_positions(line, ends.dictionary), ends.indices) for ends in (low, high)]
+        nothing = (pairs[0] < 0) | (pairs[1] < 0)
+        width = line.width(np.maximum(pairs[0], 0), np.maximum(pairs[1], 0))
+        return np.where(nothing, 1.0, width)
+    shown = pc.dictionary_encode(_joined(as_text(columns[0])))
+    widths = _label_widths(line, shown.dictionary)
+    return np.append(widths, 0.0)[pc.fill_null(shown.indices, len(widths)).to_numpy(zero_copy_only=False)]
+
+
+def _joined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _with_last(positions: NDArray[np.int64], indices: pa.Array) -> NDArray[np.int64]:
+    return np.append(positions, -1)[pc.fill_null(indices, len(positions)).to_numpy(zero_copy_only=False)]
+
+
+def _label_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
+    """The NCP of each distinct label."""
+    widths = np.full(len(labels), np.nan)
+    texts = labels.to_pylist()
+    exact = pc.fill_null(pc.index_in(labels, value_set=line.texts), -1).to_numpy(zero_copy_only=False) >= 0
+    root = np.array([text == ROOT for text in texts], dtype=np.bool_)
+    widths[root] = 1.0
+    widths[exact] = 0.0
+    rest = np.flatnonzero(np.isnan(widths))
+    if len(rest):
+        others = labels.take(pa.array(rest))
+        if line.kind is Kind.TREE:
+            widths[rest] = _tree_widths(line, others)
+        elif line.kind is Kind.NOMINAL:
+            widths[rest] = [_set_width(line, text) for text in others.to_pylist()]
+        else:
+            widths[rest] = _interval_widths(line, others)
+    unknown = int(np.count_nonzero(np.isnan(widths)))
+    if unknown:
+        raise InputError(
+            f"Column {line.name!r}: {unknown} of {len(labels)} published values are neither values of the original "
+            "nor ranges, sets or labels of its hierarchy; a mean cannot be measured from the table alone.",
+            values=labels.filter(pa.array(np.isnan(widths))).to_pylist(),
+        )
+    return widths
+
+
+def _tree_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
+    assert line.tree is not None
+    node = pc.fill_null(pc.index_in(labels, value_set=line.tree.labels), -1).to_numpy(zero_copy_only=False)
+    width = line.width(line.tree.low[node], line.tree.high[node])
+    return np.where(node >= 0, width, np.nan)
+
+
+def _set_width(line: Line, text: str) -> float:
+    """The size of a set ÷ all values; NaN for a text that is no set."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return float("nan")
+    members = next(csv.reader([text[1:-1]], skipinitialspace=True))
+    return len(set(members)) / line.size
+
+
+def _interval_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
+    """The range of an interval ÷ the range of the line; half-open ends stop at the value before."""
+    parts = pc.extract_regex(labels, INTERVAL)
+    ends = {}
+    for side in ("low", "high"):
+        words = pc.struct_field(parts, side)
+        ends[side] = _positions(line, words)
+        texts = words.to_pylist()
+        ends[side] = np.where([t == "-inf" for t in texts], 0, ends[side])
+        ends[side] = np.where([t == "inf" for t in texts], len(line.values) - 1, ends[side])
+    half_open = np.array([text.endswith(")") and not text.endswith("inf)") for text in labels.to_pylist()])
+    low, high = ends["low"], ends["high"] - half_open
+    fine = (low >= 0) & (high >= low)
+    return np.where(fine, line.width(np.maximum(low, 0), np.maximum(high, 0)), np.nan)
+
+
+def _positions(line: Line, words: pa.Array) -> NDArray[np.int64]:
+    """The code of each text on the line; -1 for one that is not there."""
+    found = pc.index_in(words, value_set=line.texts)
+    return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False), dtype=np.int64)

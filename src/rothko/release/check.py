@@ -1,0 +1,81 @@
+"""What does any table satisfy? The verifier's questions, asked of a table that rothko need not have made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rothko.data.csv_dialect import CsvOptions
+from rothko.data.schema import with_one_missing
+from rothko.data.source import open_source
+from rothko.errors import PolicyError, nearest
+from rothko.flow import as_policy, count_threads
+from rothko.policy import Policy
+from rothko.release.verify import Verification, verify
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a table holds of a policy."""
+
+    verification: Verification
+    identifiers: tuple[str, ...]
+    """Columns with the role of an identifier that are still there."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every requirement holds and no identifier is left."""
+        return self.verification.holds and not self.identifiers
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "holds": self.holds,
+            "rows": self.verification.rows,
+            "classes": self.verification.classes,
+            "requirements": [finding.to_dict() for finding in self.verification.findings],
+            "identifiers_left": list(self.identifiers),
+        }
+
+
+def check(
+    data: Any,
+    policy: Policy | str | Path | Mapping[str, Any],
+    *,
+    threads: int | None = None,
+    csv: CsvOptions | None = None,
+) -> Check:
+    """Assess a table against a policy: original data, a release, or somebody else's.
+
+    >>> import rothko as rk
+    >>> people = {"age": [30, 30, 41], "disease": ["flu", "cold", "flu"]}
+    >>> policy = rk.Policy.quick(people, qi=["age"], sensitive=["disease"], k=2)
+    >>> finding = rk.check(people, policy).verification.findings[0]
+    >>> finding.achieved, finding.violating_classes, finding.violating_records
+    (1.0, 1, 1)
+    """
+    policy = as_policy(policy)
+    source = open_source(data, csv=csv)
+    shown = {name: published_in(name, source.names, source.label) for name in policy.quasi_identifiers}
+    for name in policy.sensitive:
+        if name not in source.names:
+            raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}.")
+    columns = [column for columns in shown.values() for column in columns] + list(policy.sensitive)
+    table = source.read(columns, as_text=columns)
+    table = pa.table({name: with_one_missing(name, table[name], policy.missing) for name in columns})
+    found = verify(table, policy.privacy, shown, threads=count_threads(threads))
+    return Check(found, tuple(name for name in policy.identifiers if name in source.names))
+
+
+def published_in(name: str, names: tuple[str, ...], label: str) -> tuple[str, ...]:
+    """The columns of a table that show a quasi-identifier: itself, or its two bounds."""
+    bounds = (f"{name}_min", f"{name}_max")
+    if name in names:
+        return (name,)
+    if all(column in names for column in bounds):
+        return bounds
+    raise PolicyError(f"columns.{name}: {label} has no such column; {nearest(name, names)}.")
