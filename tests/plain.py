@@ -144,7 +144,9 @@ def best_cut(line: Line, codes: dict[int, int], allowed: Allowed, relaxed: bool)
 # ── the recursion ────────────────────────────────────────────────────────────────────────────────
 
 
-def mondrian(lines: Sequence[Line], records: Sequence[Record], allowed: Allowed, *, relaxed: bool = False) -> list[Class]:
+def mondrian(
+    lines: Sequence[Line], records: Sequence[Record], allowed: Allowed, *, relaxed: bool = False
+) -> list[Class]:
     """The classes from left to right."""
     whole = tuple((0, len(line.values) + line.missing - 1) for line in lines)
     return list(_anonymize(lines, records, list(range(len(records))), whole, allowed, relaxed))

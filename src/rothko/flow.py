@@ -10,7 +10,7 @@ import hashlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,18 +20,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from rothko.data.csv_dialect import CsvOptions
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import Source, open_source
 from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, VerificationError
-from rothko.metrics.loss import box_widths, loss
 from rothko.methods.partition import Partition
+from rothko.metrics.loss import box_widths, loss
 from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
 from rothko.release.certificate import Certificate
-from rothko.release.publish import Published, publish, published_names
+from rothko.release.publish import Published, publish
 from rothko.release.recoding import Recoding
 from rothko.release.rows import assemble, random_order
 from rothko.release.verify import Verification, verify
@@ -43,6 +44,13 @@ Progress = Callable[[str, int, int], None]
 
 def _silent(stage: str, done: int, total: int) -> None:
     pass
+
+
+class _Classes(NamedTuple):
+    """The classes as the flow has them: published values by class, and sizes."""
+
+    published: Mapping[str, tuple[Published, ...]]
+    sizes: NDArray[np.int64]
 
 
 class Saved(NamedTuple):
@@ -63,10 +71,8 @@ class Release:
     recoding: Recoding | None
     """φ, for methods that have one."""
     certificate: Certificate
-    classes: pa.Table
-    """What each class publishes, and its size."""
+    _classes: _Classes = field(repr=False)
     _source: Source = field(repr=False)
-    _published_names: Mapping[str, tuple[str, ...]] = field(repr=False)
     _threads: int = field(default=1, repr=False)
 
     @property
@@ -74,6 +80,18 @@ class Release:
         """The released rows, in the kind of table that came in."""
         plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in self.arrow.columns]
         return self._source.restore(pa.table(plain, names=self.arrow.column_names))
+
+    @property
+    def classes(self) -> pa.Table:
+        """What each class publishes, and how many records it has."""
+        columns = [column for shown in self._classes.published.values() for column in shown]
+        shown = {column.name: column.values.take(pa.array(column.of_class)) for column in columns}
+        return pa.table({**shown, "records": self._classes.sizes})
+
+    @property
+    def _names(self) -> dict[str, list[str]]:
+        """Quasi-identifier → the columns that publish it."""
+        return {name: [column.name for column in shown] for name, shown in self._classes.published.items()}
 
     def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
         """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
@@ -88,10 +106,10 @@ class Release:
             timings = dict(self.certificate.timings)
             temporary = stage.place_for(data)
             with _timed(timings, "write"):
-                write_table(self.arrow, temporary)
+                write_table(self.arrow, temporary, threads=self._threads)
             with _timed(timings, "verify"), ThreadPoolExecutor(1) as pool:
                 hashed = pool.submit(_sha256, temporary)
-                checked = _verified(temporary, self.arrow, policy, self._published_names, self._threads)
+                checked = _verified(temporary, self.arrow, policy, self._names, self._threads)
                 digest = hashed.result()
             certificate = replace(
                 self.certificate, verification=checked, timings=timings, file=data.name, sha256=digest
@@ -144,9 +162,7 @@ def anonymize(
     )
     timings = dict(release.certificate.timings)
     with _timed(timings, "verify"):
-        checked = _verified(
-            release.arrow, release.arrow, release.certificate.policy, release._published_names, release._threads
-        )
+        checked = _verified(release.arrow, release.arrow, release.certificate.policy, release._names, release._threads)
     return replace(release, certificate=replace(release.certificate, verification=checked, timings=timings))
 
 
@@ -166,9 +182,16 @@ def prepare(
     threads = count_threads(threads)
     name, reason = _choose_engine(engine or policy.engine)
     if policy.order == "keep":
-        warnings.warn("order: keep leaves the rows in the order of the input, which may tell who is who.", PrivacyWarning, stacklevel=3)
+        warnings.warn(
+            "order: keep leaves the rows in the order of the input, which may tell who is who.",
+            PrivacyWarning,
+            stacklevel=3,
+        )
     if policy.publish == "region" and getattr(policy.method, "relaxed", False):
-        raise PolicyError("publish: region needs a global recoding, and relaxed Mondrian has none; publish a range, or set relaxed: false.")
+        raise PolicyError(
+            "publish: region needs a global recoding, and relaxed Mondrian has none; "
+            "publish a range, or set relaxed: false."
+        )
     timings: dict[str, float] = {}
     source = open_source(data, csv=csv)
     match(source.names, policy, source.label)
@@ -187,18 +210,18 @@ def prepare(
     with _timed(timings, "publish"):
         progress("publish", 0, 1)
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
-        order = random_order(encoded, kept, seed) if policy.order == "random" else None
-        columns = publish(encoded, partition, policy.publish)
-        by_line = _by_line(encoded, columns, policy.publish)
-        released = assemble(source.names, by_line, kept, partition, order, threads=threads)
+        classes = partition.class_of()
+        order = random_order(classes, kept, seed, threads=threads) if policy.order == "random" else None
+        published = publish(encoded, partition, policy.publish, threads=threads)
+        _no_clash(published, kept)
+        released = assemble(source.names, published, kept, classes, order, threads=threads)
         progress("publish", 1, 1)
     with _timed(timings, "measure"):
-        recoding = Recoding.of(encoded, partition, by_line, policy)
+        recoding = Recoding.of(encoded, partition, published, policy)
         lost = loss(encoded.lines, box_widths(encoded.lines, partition.low, partition.high), partition.sizes)
     unchecked = Verification(released.num_rows, tuple(released.column_names), partition.classes, ())
     certificate = Certificate(policy, unchecked, lost, seed, name, reason, notes=source.notes, timings=timings)
-    names = {line.name: published_names(line, policy.publish) for line in encoded.lines}
-    return Release(released, recoding, certificate, _class_table(columns, partition), source, names, threads)
+    return Release(released, recoding, certificate, _Classes(published, partition.sizes), source, threads)
 
 
 def count_threads(asked: int | None) -> int:
@@ -236,7 +259,14 @@ def _read(source: Source, policy: Policy) -> pa.Table:
 
 def _suffix_like(path: Path) -> str:
     name = path.name.lower().removesuffix(".gz")
-    endings = {".tsv": ".tsv", ".csv": ".csv", ".txt": ".csv", ".arrow": ".arrow", ".feather": ".feather", ".ipc": ".arrow"}
+    endings = {
+        ".tsv": ".tsv",
+        ".csv": ".csv",
+        ".txt": ".csv",
+        ".arrow": ".arrow",
+        ".feather": ".feather",
+        ".ipc": ".arrow",
+    }
     return endings.get(Path(name).suffix, ".parquet")
 
 
@@ -276,23 +306,23 @@ def _partition(encoded: Encoded, policy: Policy, threads: int, progress: Progres
     return memory.partition(encoded, policy.privacy, policy.method, threads=threads, progress=report)
 
 
-def _by_line(encoded: Encoded, columns: list[Published], form: str) -> dict[str, list[Published]]:
-    by_name = {column.name: column for column in columns}
-    return {line.name: [by_name[name] for name in published_names(line, form)] for line in encoded.lines}
-
-
-def _class_table(columns: list[Published], partition: Partition) -> pa.Table:
-    shown = {c.name: c.values.take(pa.array(c.of_class)) for c in columns}
-    return pa.table({**shown, "records": partition.sizes})
+def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> None:
+    """Refuse to publish two columns under one name: age_min beside a column that is called so already."""
+    names = [column.name for shown in published.values() for column in shown] + kept.column_names
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise PolicyError(f"publish: bounds makes a column {twice!r}, and there is one already; rename it.")
 
 
 def _verified(
-    data: Path | pa.Table, released: pa.Table, policy: Policy, names: Mapping[str, tuple[str, ...]], threads: int
+    data: Path | pa.Table, released: pa.Table, policy: Policy, names: Mapping[str, Sequence[str]], threads: int
 ) -> Verification:
     """Verify, and fail closed: also when rows or columns are not those that were meant to leave."""
     found = verify(data, policy.privacy, names, missing=policy.missing, threads=threads)
     if found.columns != tuple(released.column_names) or found.rows != released.num_rows:
-        raise VerificationError("Verification failed: the written table has other rows or columns than it should; nothing was released.")
+        raise VerificationError(
+            "Verification failed: the written table has other rows or columns than it should; nothing was released."
+        )
     for finding in found.findings:
         if not finding.holds:
             raise VerificationError(

@@ -1,4 +1,4 @@
-"""One table pairs every kernel with a twin in NumPy or plain Python; one test holds them equal on random and edge input.
+"""One table pairs every kernel with a twin in NumPy or plain Python; one test holds them equal on many inputs.
 
 An entry is (kernel, twin, cases): both take the same arguments and return what is compared, so that a
 kernel that writes to an array is wrapped to return it.
@@ -14,6 +14,7 @@ import pytest
 
 from rothko.data.hierarchy import Hierarchy, Tree
 from rothko.kernels import codes as kc
+from rothko.kernels import descend as kd
 from rothko.kernels import mondrian as km
 from rothko.kernels import requirements as kr
 
@@ -334,11 +335,45 @@ def regions_cases() -> Iterator[Arguments]:
         yield np.array(nodes, dtype=np.int32), np.array([9, 8], dtype=np.int32)
 
 
+# ── sending records down ─────────────────────────────────────────────────────────────────────────
+
+
+def descend(places: np.ndarray, nodes: np.ndarray, leaf: np.ndarray) -> Arguments:
+    out = np.full(places.shape[1], 99, dtype=np.int32)
+    fields = (nodes[:, field].copy() for field in (km.ATTRIBUTE, km.BEGINS, km.CHILD, km.CHILDREN))
+    kd.descend(places, *fields, leaf, out)
+    return (out,)
+
+
+def descend_twin(places: np.ndarray, nodes: np.ndarray, leaf: np.ndarray) -> Arguments:
+    def ends_in(record: list[int]) -> int:
+        node = 0
+        while nodes[node, km.ATTRIBUTE] >= 0:
+            place = record[nodes[node, km.ATTRIBUTE]]
+            if place < 0:
+                return -1
+            first, count = nodes[node, km.CHILD], nodes[node, km.CHILDREN]
+            node = first + sum(nodes[part, km.BEGINS] <= place for part in range(first + 1, first + count))
+        return int(leaf[node])
+
+    return ([ends_in(record) for record in places.T.tolist()],)
+
+
+def descend_cases() -> Iterator[Arguments]:
+    for nodes, _ in regions_cases():
+        leaves = nodes[:, km.ATTRIBUTE] < 0
+        leaf = np.where(leaves, np.cumsum(leaves) - 1, -1).astype(np.int32)
+        every = np.stack(np.meshgrid(np.arange(-1, 10), np.arange(-1, 9))).reshape(2, -1).astype(np.int32)
+        yield every, nodes, leaf
+        yield every[:, :0].copy(), nodes, leaf
+
+
 TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iterator[Arguments]]]] = {
     "codes.rank_dense": (rank_dense, rank_dense_twin, rank_dense_cases),
     "codes.rank_sorted": (rank_sorted, rank_sorted_twin, rank_sorted_cases),
     "codes.recode": (recode, lambda codes, table: (table[codes],), recode_cases),
     "codes.spread": (spread, lambda of_class, classes: (of_class[classes],), spread_cases),
+    "descend.descend": (descend, descend_twin, descend_cases),
     "mondrian._extremes": (km._extremes, lambda column: (column.min(), column.max()), extremes_cases),
     "mondrian._select": (select, select_twin, select_cases),
     "mondrian._next_code": (km._next_code, lambda column, code: column[column > code].min(), next_code_cases),

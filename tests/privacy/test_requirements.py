@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import plain
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import plain
 from rothko.errors import PolicyError
 from rothko.privacy import REQUIREMENTS, DistinctLDiversity, KAnonymity, Requirement
 from rothko.privacy.statistics import Statistics
@@ -71,13 +71,22 @@ def test_merging_classes_that_satisfy_satisfies(requirement: Requirement, groups
 
 @given(groups=groups_of_values, data=st.data())
 @unhurried
-def test_statistics_of_disjoint_records_add_up_to_those_of_their_union(groups: list[list[int]], data: st.DataObject) -> None:
+def test_statistics_of_disjoint_records_add_up_to_those_of_their_union(
+    groups: list[list[int]], data: st.DataObject
+) -> None:
     here = [[data.draw(st.booleans()) for _ in g] for g in groups]
     parts = [
         Statistics.count(
             np.array([i for i, g in enumerate(groups) for j in range(len(g)) if here[i][j] is side], dtype=np.int64),
             len(groups),
-            {"s": (np.array([v for i, g in enumerate(groups) for j, v in enumerate(g) if here[i][j] is side], np.int32), VALUES)},
+            {
+                "s": (
+                    np.array(
+                        [v for i, g in enumerate(groups) for j, v in enumerate(g) if here[i][j] is side], np.int32
+                    ),
+                    VALUES,
+                )
+            },
         )
         for side in (True, False)
     ]

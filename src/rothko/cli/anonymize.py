@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 def anonymize(
     data: options.Data,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A file (.parquet, .csv, .tsv, .arrow) or a folder.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="A file (.parquet, .csv, .tsv, .arrow) or a folder.", show_default=False)
+    ],
     policy: options.PolicyFile = None,
     qi: options.Quasi = "",
     sensitive: options.Sensitive = "",
@@ -31,12 +33,16 @@ def anonymize(
     k: options.K = None,
     l: options.L = None,  # noqa: E741 (the literature's letter)
     method: Annotated[str | None, typer.Option("--method", help="The algorithm.", show_default="mondrian")] = None,
-    publish: Annotated[str | None, typer.Option("--publish", help="range, region, mean or bounds.", show_default="range")] = None,
+    publish: Annotated[
+        str | None, typer.Option("--publish", help="range, region, mean or bounds.", show_default="range")
+    ] = None,
     engine: Annotated[str | None, typer.Option("--engine", help="auto or memory.", show_default="auto")] = None,
     missing: options.Missing = "",
     seed: options.Seed = 0,
     threads: options.Threads = None,
-    memory: Annotated[str | None, typer.Option("--memory", help="The most memory to use, such as 2GB.", show_default=False)] = None,
+    memory: Annotated[
+        str | None, typer.Option("--memory", help="The most memory to use, such as 2GB.", show_default=False)
+    ] = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = None,
     encoding: options.Encoding = None,
@@ -87,7 +93,9 @@ def _quick(
     from rothko.policy import Policy
 
     if not qi:
-        raise PolicyError("Give a policy file with --policy (rothko draft makes one), or the quasi-identifiers with --qi.")
+        raise PolicyError(
+            "Give a policy file with --policy (rothko draft makes one), or the quasi-identifiers with --qi."
+        )
     source = open_source(data, csv=csv)
     tokens = options.names(missing)
     parts = {
@@ -126,8 +134,8 @@ def _show(saved: Saved, as_json: bool) -> None:
     console.out.print()
     seconds = sum(certificate.timings.values())
     console.out.print(
-        f"{certificate.verification.rows:,} records in {seconds:.2f} s ({certificate.engine}: {certificate.engine_reason}); "
-        "verified on the written bytes.",
+        f"{certificate.verification.rows:,} records in {seconds:.2f} s, verified on the written bytes "
+        f"(engine {certificate.engine}: {certificate.engine_reason}).",
         markup=False,
     )
     for note in certificate.notes:

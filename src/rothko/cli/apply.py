@@ -40,7 +40,9 @@ def apply(
     done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv)
     console.out.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")
     if done.suppressed:
-        console.out.print(f"{done.suppressed:,} records have values that the recoding does not know and show * throughout.")
+        console.out.print(
+            f"{done.suppressed:,} records have values that the recoding does not know and show * throughout."
+        )
     if done.smallest is not None and done.smallest < done.k:
         console.out.print(
             f"By itself this file is not {done.k}-anonymous (its smallest class has {done.smallest}): it is meant to "

@@ -1,4 +1,4 @@
-"""``rothko check``: what does any table satisfy?"""
+"""``rothko check``: what any table satisfies."""
 
 from __future__ import annotations
 

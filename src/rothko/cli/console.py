@@ -21,14 +21,25 @@ if TYPE_CHECKING:
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False)
 
-STAGES = {"read": "reading", "encode": "encoding", "partition": "partitioning", "publish": "publishing", "save": "writing and verifying"}
+STAGES = {
+    "read": "reading",
+    "encode": "encoding",
+    "partition": "partitioning",
+    "publish": "publishing",
+    "save": "writing and verifying",
+}
 
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Report]:
     """A progress bar for runs of more than a second, on a terminal only."""
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), console=err, transient=True
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
     )
     tasks: dict[str, Any] = {}
 
@@ -36,7 +47,11 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
         if stage not in tasks:
             tasks[stage] = bar.add_task(STAGES[stage], total=total if total > 1 else None)
         finished = done >= total
-        bar.update(tasks[stage], completed=1 if finished and total <= 1 else done, total=1 if finished and total <= 1 else None if total <= 1 else total)
+        bar.update(
+            tasks[stage],
+            completed=1 if finished and total <= 1 else done,
+            total=1 if finished and total <= 1 else None if total <= 1 else total,
+        )
 
     timer = threading.Timer(1.0, bar.start)
     timer.daemon = True
@@ -57,8 +72,14 @@ def requirements(found: Verification) -> Table:
     for finding in found.findings:
         of = f" of {finding.requirement.column}" if finding.requirement.column else ""
         over = f" over {', '.join(finding.requirement.over)}" if finding.requirement.over else ""
-        verdict = Text("yes", "green") if finding.holds else Text(
-            f"no: {finding.violating_classes:,} of {finding.classes:,} classes, {finding.violating_records:,} records", "red"
+        verdict = (
+            Text("yes", "green")
+            if finding.holds
+            else Text(
+                f"no: {finding.violating_classes:,} of {finding.classes:,} classes, "
+                f"{finding.violating_records:,} records",
+                "red",
+            )
         )
         table.add_row(
             Text(f"{finding.requirement.name}{of}{over}"), f"{finding.asked:g}", f"{finding.achieved:g}", verdict
@@ -73,7 +94,11 @@ def losses(lost: Loss) -> Table:
     table.add_column("number", justify="right")
     table.add_column("meaning", style="dim")
     table.add_row("GCP", f"{lost.gcp:.4f}", "information lost: 0 exact … 1 nothing said")
-    table.add_row("classes", f"{lost.classes:,}", f"{lost.smallest_class:,} to {lost.largest_class:,} records, {lost.average_class_size:.1f} on average")
+    table.add_row(
+        "classes",
+        f"{lost.classes:,}",
+        f"{lost.smallest_class:,} to {lost.largest_class:,} records, {lost.average_class_size:.1f} on average",
+    )
     table.add_row("discernibility", f"{lost.discernibility:,}", "Σ of squared class sizes")
     for name, value in sorted(lost.ncp.items(), key=lambda item: -item[1]):
         table.add_row(Text(f"  {name}"), f"{value:.4f}", "")
@@ -87,7 +112,11 @@ def proposals(found: Draft) -> Table:
         table.add_column(title, justify="right" if title in ("distinct", "missing") else "left", overflow="fold")
     for one in found.proposals:
         table.add_row(
-            Text(one.name), one.column.role.value, one.type, f"{one.distinct:,}", f"{one.missing:,}" if one.missing else "",
+            Text(one.name),
+            one.column.role.value,
+            one.type,
+            f"{one.distinct:,}",
+            f"{one.missing:,}" if one.missing else "",
             Text(one.why),
-        )  # fmt: skip
+        )
     return table

@@ -19,11 +19,20 @@ def register(app: typer.Typer) -> None:
 
 STEPS = (
     ("A hospital's table. What is in it, and how many patients stand alone?", "draft patients.csv --out policy.yaml"),
-    ("Release it: at least 10 patients in every class, at least 3 diagnoses.", "anonymize patients.csv --policy policy.yaml --out release"),
+    (
+        "Release it: at least 10 patients in every class, at least 3 diagnoses.",
+        "anonymize patients.csv --policy policy.yaml --out release",
+    ),
     ("The original does not hold what the release holds.", "check patients.csv --policy policy.yaml"),
-    ("Anybody can check the release, without trusting the tool that made it.", "check release/release.csv --policy policy.yaml"),
+    (
+        "Anybody can check the release, without trusting the tool that made it.",
+        "check release/release.csv --policy policy.yaml",
+    ),
     ("What did it cost?", "measure patients.csv release/release.csv --policy policy.yaml"),
-    ("Next month's patients join the classes of the release.", "apply release/recoding.json new.csv --out new-recoded.csv"),
+    (
+        "Next month's patients join the classes of the release.",
+        "apply release/recoding.json new.csv --out new-recoded.csv",
+    ),
 )
 
 

@@ -17,7 +17,10 @@ def register(app: typer.Typer) -> None:
 
 def draft(
     data: options.Data,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the policy; printed by default.", show_default=False)] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Where to write the policy; printed by default.", show_default=False),
+    ] = None,
     k: options.K = None,
     missing: options.Missing = "",
     delimiter: options.Delimiter = None,

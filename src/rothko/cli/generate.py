@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -28,9 +28,13 @@ def agrawal(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write (.parquet or .csv).", show_default=False)],
     n: Annotated[str, typer.Option("-n", "--rows", help="Number of records, also as 1e6.")] = "100000",
     function: Annotated[int, typer.Option("--function", help="The class label: 1 to 10.")] = 2,
-    target: Annotated[str | None, typer.Option("--target", help="A number to predict: R7 or R10.", show_default=False)] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="A number to predict: R7 or R10.", show_default=False)
+    ] = None,
     noise: Annotated[float, typer.Option("--noise", help="Share of labels that are turned over.")] = 0.0,
-    random_constants: Annotated[bool, typer.Option("--random-constants", help="Draw the function's constants.")] = False,
+    random_constants: Annotated[
+        bool, typer.Option("--random-constants", help="Draw the function's constants.")
+    ] = False,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
     debug: options.Debug = False,
@@ -44,10 +48,18 @@ def agrawal(
     path = output_file(out, source=None, overwrite=overwrite)
     if path.suffix not in (".parquet", ".csv"):
         raise InputError("generate writes .parquet or .csv files.")
-    constants = "random" if random_constants else None
+    if target not in (None, "R7", "R10"):
+        raise InputError(f"--target must be R7 or R10, not {target!r}.")
     with staging() as stage:
         write_batches(
-            agrawal_batches(rows, function=function, target=target, noise=noise, constants=constants, seed=seed),
+            agrawal_batches(
+                rows,
+                function=function,
+                target=cast(Literal["R7", "R10"] | None, target),
+                noise=noise,
+                constants="random" if random_constants else None,
+                seed=seed,
+            ),
             stage.place_for(path),
         )
         stage.commit()

@@ -1,4 +1,4 @@
-"""``rothko measure``: what was lost?"""
+"""``rothko measure``: what a release lost."""
 
 from __future__ import annotations
 

@@ -19,15 +19,25 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace output that exists.")]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="List the cell values behind an error.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an internal error happened.")]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use; all by default.", show_default=False)]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Cores to use; all by default.", show_default=False)
+]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.")]
 Quasi = Annotated[str, typer.Option("--qi", help="Quasi-identifiers, separated by commas.", show_default=False)]
-Sensitive = Annotated[str, typer.Option("--sensitive", help="Sensitive columns, separated by commas.", show_default=False)]
+Sensitive = Annotated[
+    str, typer.Option("--sensitive", help="Sensitive columns, separated by commas.", show_default=False)
+]
 Drop = Annotated[str, typer.Option("--drop", help="Identifiers to drop, separated by commas.", show_default=False)]
 K = Annotated[str | None, typer.Option("--k", help="k-anonymity: records in a class at least.", show_default=False)]
-L = Annotated[str | None, typer.Option("--l", help="Distinct l-diversity of each sensitive column.", show_default=False)]
-Missing = Annotated[str, typer.Option("--missing", help="Texts that mean missing, separated by commas.", show_default=False)]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a CSV file; sniffed by default.", show_default=False)]
+L = Annotated[
+    str | None, typer.Option("--l", help="Distinct l-diversity of each sensitive column.", show_default=False)
+]
+Missing = Annotated[
+    str, typer.Option("--missing", help="Texts that mean missing, separated by commas.", show_default=False)
+]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="Of a CSV file; sniffed by default.", show_default=False)
+]
 Quote = Annotated[str | None, typer.Option("--quote", help="The quote of a CSV file.", show_default=False)]
 Encoding = Annotated[str | None, typer.Option("--encoding", help="utf-8, utf-16 or latin-1.", show_default=False)]
 Header = Annotated[

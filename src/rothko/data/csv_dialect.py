@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from rothko.data.sql import exact_path, quoted
+from rothko.data.sql import connect, exact_path, quoted
 from rothko.errors import InputError, nearest
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -59,7 +59,9 @@ class CsvDialect:
     def sniff(cls, path: Path, options: CsvOptions) -> CsvDialect:
         """Look at the beginning of a file."""
         encoding = (options.encoding or _byte_order_mark(path) or "utf-8").lower()
-        encoding = {"utf8": "utf-8", "utf16": "utf-16", "latin1": "latin-1", "iso-8859-1": "latin-1"}.get(encoding, encoding)
+        encoding = {"utf8": "utf-8", "utf16": "utf-16", "latin1": "latin-1", "iso-8859-1": "latin-1"}.get(
+            encoding, encoding
+        )
         if encoding not in ENCODINGS:
             raise InputError(f"The encoding {encoding!r} is not supported; {nearest(encoding, ENCODINGS)}.")
         start = _first_lines(path, encoding)
@@ -76,14 +78,15 @@ class CsvDialect:
         guess = _guess(path, delimiter, quote, encoding, options.header)
         if guess is None or len(guess[1]) != len(first):
             # The rows do not fit the first line: let the strict reader say where.
-            header, types, formats = options.header is not False, ("VARCHAR",) * len(first), ()
-        else:
-            header, types, formats = guess
+            guess = options.header is not False, ("VARCHAR",) * len(first), ()
+        header, types, formats = guess
         names = tuple(first) if header else tuple(f"column{i}" for i in range(len(first)))
         if header and not all(name.strip() for name in names):
             raise InputError(f"{path.name}: column {1 + [bool(n.strip()) for n in names].index(False)} has no name.")
-        notes = () if header or options.header is False else (
-            f"{path.name} has no header; its columns are called column0 … column{len(names) - 1}.",
+        notes = (
+            ()
+            if header or options.header is False
+            else (f"{path.name} has no header; its columns are called column0 … column{len(names) - 1}.",)
         )
         return cls(delimiter, quote, encoding, header, names, types, formats, notes)
 
@@ -94,7 +97,9 @@ class CsvDialect:
         except duckdb.ConversionException:
             # A value further down does not fit the type of the first rows: look at them all.
             guess = _guess(path, self.delimiter, self.quote, self.encoding, self.header, rows=-1)
-            types = guess[1] if guess is not None and len(guess[1]) == len(self.names) else ("VARCHAR",) * len(self.names)
+            types = (
+                guess[1] if guess is not None and len(guess[1]) == len(self.names) else ("VARCHAR",) * len(self.names)
+            )
         except duckdb.Error as error:
             raise _explained(path, error) from None
         try:
@@ -117,10 +122,10 @@ class CsvDialect:
         }
         chosen = ", ".join(quoted(name) for name in columns)
         options = ", ".join(f"{key} = ${key}" for key in parameters if key != "path")
-        with duckdb.connect(config={"temp_directory": ""}) as connection:
-            connection.execute("SET preserve_insertion_order = true")
+        with connect() as connection:
             return connection.sql(
-                f"SELECT {chosen} FROM read_csv($path, {options}, escape = $quote, auto_detect = false, strict_mode = true)",
+                f"SELECT {chosen} FROM read_csv($path, {options}, escape = $quote, auto_detect = false, "
+                "strict_mode = true)",
                 params=parameters,
             ).to_arrow_table()
 
@@ -133,9 +138,8 @@ def _byte_order_mark(path: Path) -> str | None:
 
 def _first_lines(path: Path, encoding: str) -> str:
     """The text at the start of the file, cut at the last whole line."""
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
     try:
-        with opened as file:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             raw = file.read(SAMPLE_BYTES)
     except (OSError, EOFError):
         raise InputError(f"{path.name} cannot be read, or is not a gzip file.") from None
@@ -145,7 +149,8 @@ def _first_lines(path: Path, encoding: str) -> str:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise InputError(
-            f"{path.name}, line {line}: the text is not {encoding.upper()}; say what it is, for example --encoding latin-1."
+            f"{path.name}, line {line}: the text is not {encoding.upper()}; say what it is, "
+            "for example --encoding latin-1."
         ) from None
     if "\0" in text:
         raise InputError(f"{path.name} is not a text file: it has null bytes.")
@@ -173,11 +178,12 @@ def _guess(
 ) -> tuple[bool, tuple[str, ...], tuple[tuple[str, str], ...]] | None:
     """Header, types and date formats as DuckDB's sniffer sees them; None where it cannot make sense of the file."""
     known = "" if header is None else f", header = {str(header).lower()}"
-    with duckdb.connect(config={"temp_directory": ""}) as connection:
+    with connect() as connection:
         try:
             found = connection.execute(
                 "SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM sniff_csv($path, delim = $delim, "
-                f"quote = $quote, escape = $quote, encoding = $encoding, sample_size = {rows}, strict_mode = true{known})",
+                f"quote = $quote, escape = $quote, encoding = $encoding, strict_mode = true, sample_size = {rows}"
+                f"{known})",
                 {"path": exact_path(path), "delim": delimiter, "quote": quote, "encoding": encoding},
             ).fetchone()
         except duckdb.Error:

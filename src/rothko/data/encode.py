@@ -82,7 +82,7 @@ def encode_line(name: str, column: pa.ChunkedArray, spec: Column, codes: Codes) 
 
 
 def rank(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
-    """Write each value's rank among the distinct values to ``codes`` (missing: -1); return the distinct values in order."""
+    """Write each value's rank to ``codes`` (missing: -1); return the distinct values in order."""
     from rothko.kernels.codes import rank_dense, rank_sorted
 
     kind = column.type
@@ -137,9 +137,7 @@ def _tree_line(
     return line, where
 
 
-def build_hierarchy(
-    name: str, values: pa.Array, texts: pa.Array, counts: NDArray[np.int64], spec: Column
-) -> Hierarchy:
+def build_hierarchy(name: str, values: pa.Array, texts: pa.Array, counts: NDArray[np.int64], spec: Column) -> Hierarchy:
     """The hierarchy that the policy asks for, over the distinct values of the column."""
     asked = spec.hierarchy
     assert asked is not None

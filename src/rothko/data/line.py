@@ -67,7 +67,7 @@ class Line:
         return as_text(self.values)
 
     def width(self, low: NDArray[np.integer], high: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Normalised certainty penalty of the intervals ``low … high`` (Ghinita et al. 2007, section 2.1), without weight.
+        """Normalised certainty penalty of intervals of codes, without weight (Ghinita et al. 2007, section 2.1).
 
         0 for a single value, 1 for the whole line. Numbers: range ÷ range of the table. Trees: leaves
         under the lowest common node ÷ all leaves. Sets: their size ÷ all values.

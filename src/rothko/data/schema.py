@@ -70,8 +70,8 @@ def with_one_missing(name: str, column: pa.ChunkedArray, tokens: Sequence[str]) 
 def stored_as_text(words: pa.Array) -> str | None:
     """What a column of these distinct texts really holds: 'number', 'date', 'timestamp', or None for text.
 
-    >>> stored_as_text(pa.array([" 42", "7.0"])), stored_as_text(pa.array(["2024-02-29"])), stored_as_text(pa.array(["007"]))
-    ('number', 'date', None)
+    >>> [stored_as_text(pa.array(words)) for words in ([" 42", "7.0"], ["2024-02-29"], ["007"])]
+    ['number', 'date', None]
     """
     if len(words) == 0 or pc.any(pc.match_substring_regex(words, LEADING_ZERO), min_count=0).as_py():
         return None
@@ -119,7 +119,9 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         pa.types.is_time,
     )  # fmt: skip
     if not any(test(kind) for test in ranked):
-        raise InputError(f"Column {name!r} holds {kind}, which cannot be generalised; drop or keep it, or turn it into text.")
+        raise InputError(
+            f"Column {name!r} holds {kind}, which cannot be generalised; drop or keep it, or turn it into text."
+        )
     return column
 
 
@@ -156,7 +158,9 @@ def _as_type(name: str, column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
         return as_text(column).dictionary_encode()
     if not text:
         fits = {
-            "number": pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type),
+            "number": pa.types.is_integer(column.type)
+            or pa.types.is_floating(column.type)
+            or pa.types.is_decimal(column.type),
             "date": pa.types.is_date(column.type),
             "timestamp": pa.types.is_timestamp(column.type),
         }[kind]
@@ -174,7 +178,9 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
     """Text as numbers or dates, one conversion per distinct value."""
     words = chunk.dictionary
     used = pc.drop_null(chunk.indices.unique())
-    words = pc.if_else(pc.is_in(pa.array(range(len(words)), used.type), value_set=used), words, pa.scalar(None, words.type))
+    words = pc.if_else(
+        pc.is_in(pa.array(range(len(words)), used.type), value_set=used), words, pa.scalar(None, words.type)
+    )
     if kind == "number":
         good = pc.match_substring_regex(words, NUMBER)
         whole = pc.all(pc.match_substring_regex(words, WHOLE), min_count=0).as_py()
@@ -194,5 +200,7 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
     try:
         numbers = pc.cast(words, pa.float64()).cast(target) if kind == "number" else pc.cast(words, target)
     except pa.ArrowInvalid:
-        raise InputError(f"Column {name!r} has values that look like a {kind} and are none, such as a 30th of February.") from None
+        raise InputError(
+            f"Column {name!r} has values that look like a {kind} and are none, such as a 30th of February."
+        ) from None
     return numbers.take(chunk.indices)

@@ -142,7 +142,9 @@ def _to_arrow(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     if isinstance(data, pa.Table):
         return data, _as_arrow
     if isinstance(data, dict):
-        return pa.table(data), lambda table: {n: c.to_numpy() for n, c in zip(table.column_names, table.columns, strict=True)}
+        return pa.table(data), lambda table: {
+            n: c.to_numpy() for n, c in zip(table.column_names, table.columns, strict=True)
+        }
     if isinstance(data, duckdb.DuckDBPyRelation):
         return data.to_arrow_table(), lambda table: duckdb.from_arrow(table)
     if nw.dependencies.is_pandas_dataframe(data):

@@ -1,9 +1,20 @@
-"""Names, texts and paths as SQL."""
+"""DuckDB as it is used here: a private connection, and names, texts and paths as SQL."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
+
+import duckdb
+
+
+def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection of its own that leaves nothing on disk and prints nothing."""
+    config: dict[str, Any] = {"temp_directory": "", "enable_progress_bar": False}
+    if threads is not None:
+        config["threads"] = threads
+    return duckdb.connect(config=config)
 
 
 def quoted(name: str) -> str:

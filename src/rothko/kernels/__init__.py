@@ -7,7 +7,9 @@ release the interpreter lock and hold no threads of their own: an engine runs th
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-compiled = njit(nogil=True, cache=True, error_model="numpy")
+compiled: Any = njit(nogil=True, cache=True, error_model="numpy")
 """The one way in which kernels are compiled: without the interpreter lock, kept on disk between runs."""

@@ -207,7 +207,11 @@ def _cut_line(part, a, low, high, missing, least, relaxed, rules, bounds, counts
         left = 0
         for i in range(n):
             left += codes[i] != missing
-        if left >= least and n - left >= least and _sides_hold(codes, part, high, 0, rules, bounds, histograms, summaries):
+        if (
+            left >= least
+            and n - left >= least
+            and _sides_hold(codes, part, high, 0, rules, bounds, histograms, summaries)
+        ):
             return left, high, 0
     median, below, equal = _select(codes, low, high, n // 2, counts)
     if relaxed:
@@ -305,10 +309,16 @@ def _arrange_many(child, count, sizes, order):
 
 
 @compiled
-def _move(part, order, spare):
-    """Put every column of the node in the given order (the hottest loop: unsigned positions let it be a vector gather)."""
+def _move(part, low, high, order, spare):
+    """Put every column of the node in the given order.
+
+    The hottest loop: unsigned positions let it be a vector gather, and a column of one value is in
+    any order already.
+    """
     n = part.shape[1]
     for c in range(part.shape[0]):
+        if c < low.size and low[c] == high[c]:
+            continue
         column = part[c]
         for i in range(n):
             spare[i] = column[order[i]]
@@ -367,7 +377,7 @@ def grow(table, begin, stop, lines, places, weight, tree, leaf, least, rules, bo
     n = stop - begin
     order = np.empty(n, dtype=np.uint32)
     spare = np.empty(n, dtype=np.int32)
-    counts = np.empty(max(256, min(n, 1 << 20)) + 1, dtype=np.int32)
+    counts = np.empty(max(256, min(n, 1 << 15)) + 1, dtype=np.int32)
     most_values, most_children = 1, 1
     for r in range(rules.shape[0]):
         most_values = max(most_values, rules[r, 2])
@@ -432,7 +442,7 @@ def grow(table, begin, stop, lines, places, weight, tree, leaf, least, rules, bo
                 _open_node(nodes, used + 1, node, cut, start + left, end, used)
                 waiting = used + 1
                 used += 2
-            _move(part, order, spare)
+            _move(part, low, high, order, spare)
             cuts += 1
             break
     return nodes[:used].copy()

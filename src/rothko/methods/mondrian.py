@@ -64,7 +64,9 @@ class Problem:
         )  # fmt: skip
 
 
-def problem(encoded: Encoded, requirements: Sequence[Requirement], method: Mondrian) -> tuple[Problem, NDArray[np.int32]]:
+def problem(
+    encoded: Encoded, requirements: Sequence[Requirement], method: Mondrian
+) -> tuple[Problem, NDArray[np.int32]]:
     """Lay out lines and requirements for the kernel, with the table that it reorders.
 
     The table has a row per column: codes, record numbers, and the sensitive codes that a rule needs.
@@ -82,7 +84,9 @@ def problem(encoded: Encoded, requirements: Sequence[Requirement], method: Mondr
     ruled = [(r.column, rule) for r in requirements if (rule := r.rule()) is not None]
     columns = list(dict.fromkeys(column for column, _ in ruled if column is not None))
     first = len(lines) + 1
-    rules = [(rule.kind, first + columns.index(str(column)), encoded.sensitive[str(column)][1]) for column, rule in ruled]
+    rules = [
+        (rule.kind, first + columns.index(str(column)), encoded.sensitive[str(column)][1]) for column, rule in ruled
+    ]
     table = np.empty((first + len(columns), encoded.rows), dtype=np.int32)
     table[: len(lines)] = encoded.codes
     table[len(lines)] = np.arange(encoded.rows, dtype=np.int32)

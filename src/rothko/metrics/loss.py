@@ -48,9 +48,7 @@ class Loss:
         }
 
 
-def box_widths(
-    lines: Sequence[Line], low: NDArray[np.integer], high: NDArray[np.integer]
-) -> NDArray[np.float64]:
+def box_widths(lines: Sequence[Line], low: NDArray[np.integer], high: NDArray[np.integer]) -> NDArray[np.float64]:
     """(classes, lines): the NCP of classes given as boxes of codes."""
     return np.stack([line.width(low[:, i], high[:, i]) for i, line in enumerate(lines)], axis=1)
 
@@ -81,7 +79,7 @@ def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.i
 
 
 def _histogram(sizes: NDArray[np.integer]) -> dict[str, int]:
-    """Classes by size, in ranges 1, 2-3, 4-7, …
+    """Classes by size, in ranges that double: 1, 2-3, 4-7 and so on.
 
     >>> _histogram(np.array([1, 5, 6, 9]))
     {'1': 1, '4-7': 2, '8-15': 1}

@@ -61,10 +61,9 @@ def measure(
     published = pa.table({name: with_one_missing(name, published[name], ()) for name in flat})
     if published.num_rows != encoded.rows:
         raise InputError(
-            f"{source.label} has {encoded.rows} records and {shown.label} {published.num_rows}; measure compares a table with its release."
+            f"{source.label} has {encoded.rows} records and {shown.label} {published.num_rows}; "
+            "measure compares a table with its release."
         )
     keys = published.group_by(flat, use_threads=False).aggregate([([], "count_all")])
-    widths = np.stack(
-        [published_widths(line, [keys[c] for c in columns[line.name]]) for line in encoded.lines], axis=1
-    )
+    widths = np.stack([published_widths(line, [keys[c] for c in columns[line.name]]) for line in encoded.lines], axis=1)
     return loss(encoded.lines, widths, keys["count_all"].to_numpy())

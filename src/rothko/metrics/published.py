@@ -1,4 +1,4 @@
-"""Reading published values back: how wide is what a release shows, on the lines of the original?
+"""Reading published values back: how wide is what a release shows, on the lines of the original.
 
 Works on any table whose quasi-identifiers are exact values, ranges, regions, sets, tree labels or pairs
 of bounds, so also on releases that other tools made in these forms.
@@ -31,7 +31,7 @@ def published_widths(line: Line, columns: Sequence[pa.ChunkedArray]) -> NDArray[
         return np.where(nothing, 1.0, width)
     shown = pc.dictionary_encode(_joined(as_text(columns[0])))
     widths = _label_widths(line, shown.dictionary)
-    return np.append(widths, 0.0)[pc.fill_null(shown.indices, len(widths)).to_numpy(zero_copy_only=False)]
+    return np.asarray(np.append(widths, 0.0)[_indices(shown.indices, len(widths))])
 
 
 def _joined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -41,7 +41,11 @@ def _joined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def _with_last(positions: NDArray[np.int64], indices: pa.Array) -> NDArray[np.int64]:
-    return np.append(positions, -1)[pc.fill_null(indices, len(positions)).to_numpy(zero_copy_only=False)]
+    return np.asarray(np.append(positions, -1)[_indices(indices, len(positions))])
+
+
+def _indices(indices: pa.Array, null: int) -> NDArray[np.int64]:
+    return np.asarray(pc.fill_null(indices, null).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _label_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:

@@ -51,7 +51,7 @@ class DistinctLDiversity(Requirement):
 
     def scores(self, stats: Statistics) -> NDArray[np.float64]:
         """How many values occur in each class."""
-        return np.count_nonzero(stats.histograms[self.of], axis=1).astype(np.float64)
+        return np.asarray(np.count_nonzero(stats.histograms[self.of], axis=1), dtype=np.float64)
 
     def rule(self) -> Rule | None:
         """Counts values as they appear."""

@@ -34,7 +34,7 @@ class KAnonymity(Requirement):
 
     @property
     def least(self) -> int:
-        """k records."""
+        """K records."""
         return self.k
 
     @property

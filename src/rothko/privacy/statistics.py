@@ -44,7 +44,9 @@ class Statistics:
             Sensitive column → (code of each record, number of codes).
         """
         histograms = {
-            name: np.bincount(group.astype(np.int64) * values + codes, minlength=groups * values).reshape(groups, values)
+            name: np.bincount(group.astype(np.int64) * values + codes, minlength=groups * values).reshape(
+                groups, values
+            )
             for name, (codes, values) in columns.items()
         }
         return cls(np.bincount(group, minlength=groups), histograms)

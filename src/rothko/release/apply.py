@@ -63,7 +63,9 @@ def apply_file(
         write_table(table, temporary)
         found = verify(temporary, [anonymity], names)
         if found.rows != table.num_rows or found.columns != tuple(table.column_names):
-            raise VerificationError("Verification failed: the written file has other rows or columns than it should; it was removed.")
+            raise VerificationError(
+                "Verification failed: the written file has other rows or columns than it should; it was removed."
+            )
         _only_known(table, phi)
         stage.commit()
     return Applied(
@@ -81,7 +83,13 @@ def _only_known(table: pa.Table, phi: Recoding) -> None:
     """Every published value must be one that the recoding publishes."""
     for columns in phi.published.values():
         for column in columns:
-            known = pa.concat_arrays([column.values, pa.array([ROOT], pa.string())]) if pa.types.is_string(column.values.type) else column.values
+            known = (
+                pa.concat_arrays([column.values, pa.array([ROOT], pa.string())])
+                if pa.types.is_string(column.values.type)
+                else column.values
+            )
             shown = table[column.name].drop_null().unique()
             if not set(shown.to_pylist()) <= set(known.to_pylist()):
-                raise VerificationError(f"Verification failed: column {column.name!r} shows what no region publishes; the file was removed.")
+                raise VerificationError(
+                    f"Verification failed: column {column.name!r} shows what no region publishes; the file was removed."
+                )

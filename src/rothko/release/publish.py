@@ -14,6 +14,7 @@ text, so that the schema of a release does not depend on its data.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.data.line import Kind, Line
+from rothko.data.line import Kind, Line, as_text
 from rothko.methods.partition import Partition
 
 ROOT = "*"
@@ -40,23 +41,34 @@ class Published:
     """Index into :attr:`values` for each class."""
 
 
-def publish(encoded: Encoded, partition: Partition, form: str) -> list[Published]:
-    """The published quasi-identifiers of every class, in the order of the policy."""
-    columns: list[Published] = []
-    for i, line in enumerate(encoded.lines):
+def publish(encoded: Encoded, partition: Partition, form: str, *, threads: int = 1) -> dict[str, tuple[Published, ...]]:
+    """Quasi-identifier → its published columns, in the order of the policy."""
+
+    def one(i: int) -> tuple[Published, ...]:
+        line = encoded.lines[i]
         low, high = partition.low[:, i], partition.high[:, i]
-        numeric = line.kind is Kind.ORDERED and _is_number(line.values.type)
-        if form == "bounds" and line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type):
-            columns += _bounds(line, low, high)
-        elif form == "mean" and numeric:
-            columns.append(_mean(line, encoded.codes[i], partition))
-        elif form == "region" and line.kind is not Kind.TREE:
-            # A tree's region is the node that its class came to, which range publishes too.
-            assert partition.cuts is not None
-            columns.append(_distinct(line, partition.cuts.low[:, i], partition.cuts.high[:, i], region_labels))
-        else:
-            columns.append(_distinct(line, low, high, range_labels))
-    return columns
+        if len(published_names(line, form)) == 2:
+            return _bounds(line, low, high)
+        if form == "mean" and line.kind is Kind.ORDERED and _is_number(line.values.type):
+            return (_mean(line, encoded.codes[i], partition),)
+        if form == "region":
+            return (region_of_class(line, i, partition),)
+        return (_distinct(line, low, high, range_labels),)
+
+    with ThreadPoolExecutor(threads) as pool:
+        columns = pool.map(one, range(len(encoded.lines)))
+        return {line.name: column for line, column in zip(encoded.lines, columns, strict=True)}
+
+
+def region_of_class(line: Line, i: int, partition: Partition) -> Published:
+    """The region of φ that each class lies in, on line ``i``.
+
+    A tree's region is the node that its class came to, which ``range`` publishes too.
+    """
+    assert partition.cuts is not None
+    if line.kind is Kind.TREE:
+        return _distinct(line, partition.low[:, i], partition.high[:, i], range_labels)
+    return _distinct(line, partition.cuts.low[:, i], partition.cuts.high[:, i], region_labels)
 
 
 def published_names(line: Line, form: str) -> tuple[str, ...]:
@@ -73,8 +85,7 @@ def range_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]
         return line.tree.labels.take(pa.array(line.tree.lowest(low, high)))
     if line.kind is Kind.NOMINAL:
         return _set_labels(line, low, high)
-    texts = _with_missing(line)
-    first, last = texts.take(pa.array(low)), texts.take(pa.array(high))
+    first, last = _texts_at(line, low), _texts_at(line, high)
     spans = pc.binary_join_element_wise("[", first, ", ", last, "]", "")
     return _finished(line, low, high, pc.if_else(pa.array(low == high), first, spans))
 
@@ -83,22 +94,19 @@ def region_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer
     """The labels of regions of φ, half-open, as ``region`` publishes them."""
     if line.kind is Kind.NOMINAL:
         return _set_labels(line, low, high)
-    texts = line.texts
-    last = max(len(texts) - 1, 0)
-    begins = _or_else(texts, np.minimum(low, last), low == 0, "(-inf", "[")
-    after = np.minimum(high + 1, last)
-    ends = _or_else(texts, after, high >= len(texts) - 1, "inf)", "", ")")
-    whole = (low == 0) & (high >= len(texts) - 1)
+    count = len(line.values)
+    begins = pc.if_else(pa.array(low == 0), "(-inf", pc.binary_join_element_wise("[", _texts_at(line, low), ""))
+    ends = pc.binary_join_element_wise(_texts_at(line, np.minimum(high + 1, count)), ")", "")
+    ends = pc.if_else(pa.array(high >= count - 1), "inf)", ends)
+    whole = (low == 0) & (high >= count - 1)
     spans = pc.if_else(pa.array(whole), ROOT, pc.binary_join_element_wise(begins, ends, ", "))
     return _finished(line, low, high, spans)
 
 
-def _or_else(
-    texts: pa.Array, at: NDArray[np.integer], edge: NDArray[np.bool_], rim: str, before: str, behind: str = ""
-) -> pa.Array:
-    if len(texts) == 0:
-        return pa.array([rim] * len(at), pa.string())
-    return pc.if_else(pa.array(edge), rim, pc.binary_join_element_wise(before, texts.take(pa.array(at)), behind, ""))
+def _texts_at(line: Line, codes: NDArray[np.integer]) -> pa.Array:
+    """The text of the value at each code, null past the last value (the missing one)."""
+    count = len(line.values)
+    return as_text(line.values.take(pa.array(codes, mask=codes >= count)))
 
 
 def _set_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
@@ -117,15 +125,10 @@ def _set_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer])
         None if b > last else ("{" + joined[begins[a] : ends[b]] + "}")
         for a, b in zip(low.tolist(), high.tolist(), strict=True)
     ]
-    plain = _with_missing(line).take(pa.array(low))
+    plain = _texts_at(line, low)
     sets = pc.if_else(pa.array(low == high), plain, pa.array(labels, pa.string()))
     whole = (low == 0) & (high >= last) & (low < high)
     return _finished(line, low, high, pc.if_else(pa.array(whole), ROOT, sets))
-
-
-def _with_missing(line: Line) -> pa.Array:
-    texts = line.texts
-    return pa.concat_arrays([texts, pa.nulls(1, pa.string())]) if line.missing else texts
 
 
 def _finished(line: Line, low: NDArray[np.integer], high: NDArray[np.integer], labels: pa.Array) -> pa.Array:
@@ -144,15 +147,15 @@ def _distinct(
     labels: Callable[[Line, NDArray[np.integer], NDArray[np.integer]], pa.Array],
 ) -> Published:
     """Label each distinct interval once."""
-    pairs, of_class = np.unique(low.astype(np.int64) << 32 | high, return_inverse=True)
-    texts = labels(line, (pairs >> 32).astype(np.int64), (pairs & 0xFFFFFFFF).astype(np.int64))
+    intervals = pc.dictionary_encode(pa.array(low.astype(np.int64) << 32 | high))
+    pairs = intervals.dictionary.to_numpy()
+    texts = labels(line, pairs >> 32, pairs & 0xFFFFFFFF)
     # Different intervals may share a label (two intervals under one tree node): a value is listed once.
     unique = pc.dictionary_encode(texts, null_encoding="encode")
-    codes = unique.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-    return Published(line.name, unique.dictionary, codes[of_class])
+    return Published(line.name, unique.dictionary, unique.indices.take(intervals.indices).to_numpy())
 
 
-def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> list[Published]:
+def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[Published, ...]:
     """Two columns in the type of the data; both missing where the class has missing values."""
     values = pa.concat_arrays([line.values, pa.nulls(1, line.values.type)])
     absent = (high == line.missing_code) if line.missing else np.zeros(len(high), dtype=np.bool_)
@@ -161,7 +164,7 @@ def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> list
     for name, codes in zip(published_names(line, "bounds"), ends, strict=True):
         used, of_class = np.unique(codes, return_inverse=True)
         columns.append(Published(name, values.take(pa.array(used)), of_class.astype(np.int32)))
-    return columns
+    return tuple(columns)
 
 
 def _mean(line: Line, codes: NDArray[np.int32], partition: Partition) -> Published:
@@ -178,6 +181,3 @@ def _mean(line: Line, codes: NDArray[np.int32], partition: Partition) -> Publish
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-

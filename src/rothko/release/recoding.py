@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from rothko.data.source import open_source
 from rothko.errors import InputError
 from rothko.methods.partition import Partition
 from rothko.policy import Policy
-from rothko.release.publish import ROOT, Published, region_labels
+from rothko.release.publish import ROOT, Published, region_of_class
 
 FORMAT = "rothko recoding 1"
 LARGE = 10_000
@@ -86,7 +86,7 @@ class Attribute:
         parts = self._parts_of(values)
         parts = np.append(parts, np.int32(self.missing_part))
         indices = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
-        return parts[indices]
+        return np.asarray(parts[indices])
 
     def _parts_of(self, values: pa.Array) -> NDArray[np.int32]:
         if len(values) == 0:
@@ -107,7 +107,9 @@ class Attribute:
             values = values.cast(self.type) if not pa.types.is_floating(values.type) else values
             edges = self.edges.cast(values.type) if values.type != self.type else self.edges
         except pa.ArrowInvalid:
-            raise InputError(f"Column {self.name!r} holds {values.type} and the recoding was made for {self.type}.") from None
+            raise InputError(
+                f"Column {self.name!r} holds {values.type} and the recoding was made for {self.type}."
+            ) from None
         return _below(edges, values)
 
 
@@ -115,7 +117,7 @@ def _below(edges: pa.Array, values: pa.Array) -> NDArray[np.int32]:
     """How many edges lie at or below each value, for any type that sorts."""
     together = pa.concat_arrays([edges, values])
     ranks = pc.rank(together, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
-    return np.searchsorted(ranks[: len(edges)], ranks[len(edges) :], side="right").astype(np.int32)
+    return np.asarray(np.searchsorted(ranks[: len(edges)], ranks[len(edges) :], side="right"), dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +130,12 @@ class Recoding:
     """attribute, begins (as a part), child, children, leaf (the class of a leaf node, -1 for others)."""
     published: Mapping[str, tuple[Published, ...]]
     """Quasi-identifier → its published columns, by class."""
-    regions: pa.Table
-    """The region of each class in words: a row per class, a column per quasi-identifier."""
-    suppressed: int = field(default=0, compare=False)
+    regions: Mapping[str, Published]
+    """Quasi-identifier → the region of each class in words."""
 
     @classmethod
     def of(
-        cls, encoded: Encoded, partition: Partition, published: Mapping[str, list[Published]], policy: Policy
+        cls, encoded: Encoded, partition: Partition, published: Mapping[str, tuple[Published, ...]], policy: Policy
     ) -> Recoding | None:
         """The recoding behind a partition; None where the method is local and has none."""
         cuts = partition.cuts
@@ -156,19 +157,24 @@ class Recoding:
             begins[nodes] = np.searchsorted(np.unique(codes), codes) + 1
         leaf = np.full(len(parent), -1, dtype=np.int32)
         leaf[cuts.leaf] = np.arange(partition.classes, dtype=np.int32)
-        regions = {}
-        for i, line in enumerate(encoded.lines):
-            if line.kind is Kind.TREE:
-                regions[line.name] = published[line.name][0].values.take(pa.array(published[line.name][0].of_class))
-            else:
-                regions[line.name] = region_labels(line, cuts.low[:, i], cuts.high[:, i])
-        tree = {"attribute": cuts.attribute, "begins": begins, "child": cuts.child, "children": cuts.children, "leaf": leaf}
-        return cls(policy, tuple(attributes), tree, {n: tuple(c) for n, c in published.items()}, pa.table(regions))
+        regions = {line.name: region_of_class(line, i, partition) for i, line in enumerate(encoded.lines)}
+        tree = {
+            "attribute": cuts.attribute,
+            "begins": begins,
+            "child": cuts.child,
+            "children": cuts.children,
+            "leaf": leaf,
+        }
+        return cls(policy, tuple(attributes), tree, published, regions)
 
     @property
     def classes(self) -> int:
         """How many regions there are."""
-        return self.regions.num_rows
+        return len(next(iter(self.regions.values())).of_class)
+
+    def rules(self) -> pa.Table:
+        """One box per class: the region of each quasi-identifier in words."""
+        return pa.table({name: region.values.take(pa.array(region.of_class)) for name, region in self.regions.items()})
 
     def place(self, table: pa.Table) -> NDArray[np.int32]:
         """The class of each record of a typed table, -1 for one that cannot be placed."""
@@ -233,15 +239,15 @@ class Recoding:
         if not large:
             head["tree"] = {key: array.tolist() for key, array in self.tree.items()}
             head["shown"] = {key: array.tolist() for key, array in shown.items()}
-            head["rules"] = self.regions.to_pylist()
+            head["rules"] = self.rules().to_pylist()
             return {path: json.dumps(head, ensure_ascii=False, indent=1)}
         nodes = path.with_suffix(".tree.parquet")
         rules = path.with_suffix(".rules.parquet")
         head["tree"], head["rules"] = nodes.name, rules.name
-        regions = self.regions
+        table = self.rules()
         for key, array in shown.items():
-            regions = regions.append_column(f"shown {key}", pa.array(array))
-        return {path: json.dumps(head, ensure_ascii=False), nodes: pa.table(dict(self.tree)), rules: regions}
+            table = table.append_column(f"shown {key}", pa.array(array))
+        return {path: json.dumps(head, ensure_ascii=False), nodes: pa.table(dict(self.tree)), rules: table}
 
     @classmethod
     def load(cls, path: str | Path) -> Recoding:
@@ -266,13 +272,14 @@ class Recoding:
             nodes = pq.read_table(folder / head["tree"])
             tree = {name: nodes[name].to_numpy() for name in nodes.column_names}
             rules = pq.read_table(folder / head["rules"])
-            shown = {n.removeprefix("shown "): rules[n].to_numpy() for n in rules.column_names if n.startswith("shown ")}
-            regions = rules.select([n for n in rules.column_names if not n.startswith("shown ")])
+            shown = {
+                n.removeprefix("shown "): rules[n].to_numpy() for n in rules.column_names if n.startswith("shown ")
+            }
+            words = {name: rules[name].combine_chunks() for name in head["published"]}
         else:
             tree = {key: np.array(values, dtype=np.int32) for key, values in head["tree"].items()}
             shown = {key: np.array(values, dtype=np.int32) for key, values in head["shown"].items()}
-            names = list(head["published"])
-            regions = pa.table({n: pa.array([rule[n] for rule in head["rules"]], pa.string()) for n in names})
+            words = {name: pa.array([rule[name] for rule in head["rules"]], pa.string()) for name in head["published"]}
         published = {
             name: tuple(
                 Published(c["column"], _from_json(c["values"], _type(c["type"])), shown[f"{name}/{c['column']}"])
@@ -281,6 +288,10 @@ class Recoding:
             for name, columns in head["published"].items()
         }
         attributes = tuple(_attribute_from_dict(a) for a in head["attributes"])
+        regions = {}
+        for name, column in words.items():
+            distinct = pc.dictionary_encode(column, null_encoding="encode")
+            regions[name] = Published(name, distinct.dictionary, distinct.indices.to_numpy())
         return cls(Policy.parse(head["policy"]), attributes, tree, published, regions)
 
 

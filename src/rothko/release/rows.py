@@ -1,30 +1,33 @@
 """The rows of a release: published values for every record, in an order that tells nothing.
 
-The order is drawn from the seed *and* from the data itself. The certificate names the seed; were the
-order drawn from it alone, anybody could draw it again and put the rows back as they were.
+The order is drawn by hashing each row's *content* together with the seed, and sorting by the hash. It
+depends on which rows there are, not on how the input had them: whoever knows the seed (the certificate
+names it) and the release can draw the same order again and learn nothing. Were the order a permutation
+drawn from the seed, they could undo it and see the rows as they stood in the input.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.encode import Encoded
-from rothko.methods.partition import Partition
 from rothko.release.publish import Published
+
+NULL = np.uint64(0x6E756C6C)
 
 
 def assemble(
     names: Sequence[str],
-    published: dict[str, list[Published]],
+    published: Mapping[str, Sequence[Published]],
     kept: pa.Table,
-    partition: Partition,
-    order: NDArray[np.int64] | None,
+    classes: NDArray[np.int32],
+    order: NDArray[np.int32] | None,
     *,
     threads: int,
 ) -> pa.Table:
@@ -37,30 +40,27 @@ def assemble(
     published
         Quasi-identifier → its published columns.
     kept
-        The columns that are released as they are, in the order of the input.
+        The columns that are released as they are.
+    classes
+        The class of each record.
     order
-        Which place in ``partition.order`` each row comes from; None keeps the order of the input.
+        The records in the order in which they leave; None for that of the input.
     """
     from rothko.kernels.codes import spread
 
-    if order is None:
-        classes, records = partition.class_of(), None
-    else:
-        at = np.repeat(np.arange(partition.classes, dtype=np.int32), partition.sizes)
-        classes, records = at[order], pa.array(partition.order[order])
+    rows = classes if order is None else classes[order]
+    take = None if order is None else pa.array(order)
 
     def quasi(column: Published) -> pa.Array:
-        indices = np.empty(len(classes), dtype=np.int32)
-        spread(column.of_class, classes, indices)
-        rows = pa.DictionaryArray.from_arrays(pa.array(indices), column.values)
-        return rows if pa.types.is_string(column.values.type) else rows.dictionary_decode()
+        indices = np.empty(len(rows), dtype=np.int32)
+        spread(column.of_class, rows, indices)
+        if not pa.types.is_string(column.values.type):
+            return column.values.take(pa.array(indices))
+        return pa.DictionaryArray.from_arrays(pa.array(indices), column.values)
 
     def other(name: str) -> pa.Array:
-        column = kept[name]
-        if pa.types.is_dictionary(column.type):
-            # The dictionary may list values that no record has.
-            column = column.cast(column.type.value_type)
-        return column if records is None else column.take(records)
+        column = whole(kept[name])
+        return column if take is None else column.take(take)
 
     shown = [column for name in names for column in published.get(name, ())]
     with ThreadPoolExecutor(threads) as pool:
@@ -72,20 +72,88 @@ def assemble(
     return pa.table({name: arrays[name] for name in ordered if name in arrays})
 
 
-def random_order(encoded: Encoded, kept: pa.Table, seed: int) -> NDArray[np.int64]:
-    """An order of the rows that can only be drawn again by who has the data.
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece; of a dictionary only what records use, for the rest would leave with it.
 
-    >>> import numpy as np
-    >>> one = Encoded((), np.zeros((1, 4), dtype=np.int32), {})
-    >>> sorted(random_order(one, pa.table({}), seed=0).tolist())
-    [0, 1, 2, 3]
+    >>> unused = pa.DictionaryArray.from_arrays(pa.array([1]), pa.array(["nobody's", "mine"]))
+    >>> whole(pa.chunked_array([unused])).dictionary.to_pylist()
+    ['mine']
     """
-    digest = hashlib.sha256(seed.to_bytes(16, "little", signed=True))
-    digest.update(np.ascontiguousarray(encoded.codes).data)
-    for column in kept.columns:
-        for chunk in column.chunks:
-            for buffer in chunk.buffers():
-                if buffer is not None:
-                    digest.update(buffer)
-    generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "little")))
-    return generator.permutation(encoded.rows)
+    array = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if not pa.types.is_dictionary(array.type):
+        return array
+    used = np.unique(array.indices.drop_null().to_numpy(zero_copy_only=False))
+    if not pa.types.is_string(array.type.value_type):
+        return array.cast(array.type.value_type)
+    place = np.zeros(len(array.dictionary), dtype=np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    indices = pa.array(place).take(array.indices)
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(pa.array(used)))
+
+
+def random_order(classes: NDArray[np.int32], kept: pa.Table, seed: int, *, threads: int = 1) -> NDArray[np.int32]:
+    """The records in an order that depends on the seed and on what the rows show, not on the order of the input.
+
+    >>> order = random_order(np.array([0, 1, 2], dtype=np.int32), pa.table({}), seed=0)
+    >>> sorted(order.tolist())
+    [0, 1, 2]
+    """
+    from rothko.kernels.order import fold_numbers, order_by_key
+
+    keys = np.full(len(classes), np.uint64(seed & (2**64 - 1)))
+    for name in kept.column_names:
+        _fold(kept[name], keys)
+    fold_numbers(classes.astype(np.uint64), keys)
+    order = np.empty(len(keys), dtype=np.int32)
+    bits = max(1, int(len(keys) // 4).bit_length())
+    edges = np.linspace(0, 1 << bits, threads + 1).astype(np.int64)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda t: order_by_key(keys, bits, edges[t], edges[t + 1], order), range(threads)))
+    return order
+
+
+def _fold(column: pa.ChunkedArray, keys: NDArray[np.uint64]) -> None:
+    """Take a column into the hash of every row: by value, whatever its type and encoding."""
+    from rothko.kernels.order import fold_bytes, fold_numbers
+
+    array = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if pa.types.is_dictionary(array.type):
+        distinct = np.zeros(len(array.dictionary) + 1, dtype=np.uint64)
+        _fold(pa.chunked_array([array.dictionary]), distinct[:-1])
+        distinct[-1] = NULL
+        indices = pc.fill_null(array.indices, len(array.dictionary)).to_numpy(zero_copy_only=False)
+        fold_numbers(distinct[indices], keys)
+        return
+    if _is_narrow(array.type):
+        numbers = _bits(array)
+        if array.null_count:
+            numbers = np.where(array.is_null().to_numpy(zero_copy_only=False), NULL, numbers)
+        fold_numbers(numbers, keys)
+        return
+    texts = _texts(array)
+    offsets = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    data = np.frombuffer(texts.buffers()[2] or b"\\0", dtype=np.uint8)
+    fold_bytes(offsets, data, keys)
+    if array.null_count:
+        fold_numbers(array.is_null().to_numpy(zero_copy_only=False).astype(np.uint64), keys)
+
+
+def _is_narrow(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    )
+
+
+def _bits(array: pa.Array) -> NDArray[np.uint64]:
+    numbers = pc.fill_null(array, False if pa.types.is_boolean(array.type) else 0).to_numpy(zero_copy_only=False)
+    if numbers.dtype.kind == "f":
+        return np.asarray(numbers.astype(np.float64).view(np.uint64))
+    return np.asarray(numbers).astype(np.int64).view(np.uint64) if numbers.dtype != np.uint64 else numbers
+
+
+def _texts(array: pa.Array) -> pa.Array:
+    """Anything as text; nested values as JSON."""
+    try:
+        return array.cast(pa.large_string()) if not pa.types.is_binary(array.type) else array.cast(pa.large_binary())
+    except pa.ArrowException:
+        return pa.array([json.dumps(value, default=str) for value in array.to_pylist()], pa.large_string())

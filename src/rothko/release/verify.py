@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.feather as feather
 
-from rothko.data.sql import file_literal, literal, quoted
+from rothko.data.sql import connect, file_literal, literal, quoted
 from rothko.privacy.requirement import Requirement
 
 
@@ -85,7 +85,7 @@ def verify(
     missing
         Tokens that stand for a missing value.
     """
-    with duckdb.connect(config={"threads": threads, "temp_directory": ""}) as connection:
+    with connect(threads) as connection:
         connection.execute("SET preserve_insertion_order = false")
         _name_it(connection, data)
         columns = tuple(connection.table("released").columns)
@@ -153,7 +153,8 @@ def _name_it(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> No
         columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in header)
         connection.execute(
             f"CREATE VIEW released AS SELECT * FROM read_csv({file_literal(data)}, delim = {literal(delimiter)}, "
-            f"header = true, quote = '\"', escape = '\"', auto_detect = false, strict_mode = true, columns = {{{columns}}})"
+            "header = true, quote = '\"', escape = '\"', auto_detect = false, strict_mode = true, "
+            f"columns = {{{columns}}})"
         )
     else:
         connection.execute(f"CREATE VIEW released AS SELECT * FROM read_parquet({file_literal(data)})")

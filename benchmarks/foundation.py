@@ -1,0 +1,107 @@
+"""From a file to a verified release: against a plain copy of the file by the fastest reader and writer there is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
+from benchmarks.timing import Case, best, report, side_by_side
+from rothko.data.generate import agrawal
+from rothko.flow import prepare
+from rothko.policy import Policy
+
+QUASI = ["salary", "commission", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan"]
+
+
+def run(folder: Path, *, quick: bool = False) -> list[Case]:
+    n = 100_000 if quick else 1_000_000
+    table = agrawal(n, seed=1)
+    parquet, csv = folder / "people.parquet", folder / "people.csv"
+    pq.write_table(table, parquet)
+    pcsv.write_csv(table, csv)
+    del table
+    cases = [
+        _against_copy("Parquet to verified Parquet, k = 50", parquet, 5.0, _parquet_copies(parquet, folder)),
+        _against_copy("CSV to verified CSV, k = 50", csv, 3.0, _csv_copies(csv, folder)),
+    ]
+    few, many = side_by_side(lambda: _release(parquet, 50), lambda: _release(parquet, 5))
+    cases.append(report("k = 5 against k = 50", many / few, 2.0, f"{many:.2f} s, {few:.2f} s"))
+    cases.append(_peak(parquet, n))
+    if not quick:
+        large = folder / "large.parquet"
+        pq.write_table(agrawal(10 * n, seed=1), large)
+        ten = best(lambda: _release(large, 50), runs=2)
+        one = best(lambda: _release(parquet, 50))
+        cases.append(report("10 M records against 1 M", ten / one, 13.0, f"{ten:.2f} s, {one:.2f} s"))
+        cases.append(_peak(large, 10 * n))
+    return cases + _command_line(folder)
+
+
+def _release(path: Path, k: int) -> Path:
+    policy = Policy.quick([*QUASI, "class"], qi=QUASI, k=k)
+    out = path.with_name("release" + path.suffix)
+    return prepare(path, policy).save(out, overwrite=True).data
+
+
+def _against_copy(title: str, path: Path, bound: float, copies: dict[str, Callable[[], object]]) -> Case:
+    ours, *theirs = side_by_side(lambda: _release(path, 50), *copies.values())
+    fastest = min(theirs)
+    name = list(copies)[theirs.index(fastest)]
+    certificate = json.loads((path.parent / "release.certificate.json").read_text())
+    stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in certificate["seconds"].items())
+    return report(title, ours / fastest, bound, f"{ours:.2f} s against {fastest:.2f} s ({name}); {stages}")
+
+
+def _parquet_copies(path: Path, folder: Path) -> dict[str, Callable[[], object]]:
+    out = folder / "copy.parquet"
+    return {
+        "PyArrow": lambda: pq.write_table(pq.read_table(path), out),
+        "Polars": lambda: pl.read_parquet(path).write_parquet(out),
+    }
+
+
+def _csv_copies(path: Path, folder: Path) -> dict[str, Callable[[], object]]:
+    out = folder / "copy.csv"
+    return {
+        "PyArrow": lambda: pcsv.write_csv(pcsv.read_csv(path), out),
+        "Polars": lambda: pl.read_csv(path).write_csv(out),
+    }
+
+
+def _peak(path: Path, n: int) -> Case:
+    """Peak resident memory of a process that makes one release, with compiled code in its cache."""
+    code = (
+        "import resource, sys; from pathlib import Path; from benchmarks.foundation import _release; "
+        "_release(Path(sys.argv[1]), 50); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    peak, arrow = int(done.stdout) / 1024, pq.read_table(path).nbytes / 2**20
+    ratio = (peak - 300) / arrow
+    return report(f"memory above 300 MB, {n:,} records", ratio, 6.0, f"peak {peak:.0f} MB, Arrow size {arrow:.0f} MB")
+
+
+def _command_line(folder: Path) -> list[Case]:
+    rothko = str(Path(sys.executable).with_name("rothko"))
+    small = folder / "small.csv"
+    pcsv.write_csv(agrawal(30_000, seed=2), small)
+    command = [rothko, "anonymize", str(small), "--qi", ",".join(QUASI), "--k", "10", "--overwrite", "--out"]
+    fresh = os.environ | {"NUMBA_CACHE_DIR": str(folder / "numba")}
+    cases = [report("rothko --help", best(lambda: _call([rothko, "--help"])), 0.5, "", " s")]
+    for title, bound in (("first run ever, 30,000 records, compiling", 25.0), ("second run", 3.0)):
+        begun = time.perf_counter()
+        _call([*command, str(folder / "small-release.csv")], env=fresh)
+        cases.append(report(title, time.perf_counter() - begun, bound, "", " s"))
+    return cases
+
+
+def _call(command: list[str], env: dict[str, str] | None = None) -> None:
+    subprocess.run(command, check=True, capture_output=True, env=env)

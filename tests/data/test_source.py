@@ -1,0 +1,451 @@
+"""Files and dataframes of every kind; what is wrong with one is told in a sentence that quotes no cell."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from rothko.data.csv_dialect import CsvOptions
+from rothko.data.source import Source, open_source
+from rothko.data.sql import literal, quoted
+from rothko.errors import InputError
+
+SECRET = "SECRET-4711"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def write(folder: Path, content: str | bytes, name: str = "people.csv", encoding: str = "utf-8") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    return path
+
+
+def rows(path: Path, **options: Any) -> dict[str, list[Any]]:
+    return open_source(path, csv=CsvOptions(**options)).read().to_pydict()
+
+
+def refusal(data: Any, **options: Any) -> str:
+    """The message with which a source is refused, after the checks that hold for every message."""
+    with pytest.raises(InputError) as caught:
+        open_source(data, csv=CsvOptions(**options)).read()
+    message = str(caught.value)
+    assert SECRET not in message
+    assert "4711" not in message
+    assert message.endswith(".")
+    assert "\n" not in message
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None, "a traceback would quote the reader"
+    return message
+
+
+# ── CSV that can be read ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(folder: Path, delimiter: str) -> None:
+    text = "\n".join(delimiter.join(row) for row in [("age", "city"), ("30", "Rome"), ("40", "Oslo")]) + "\n"
+    assert rows(write(folder, text)) == {"age": [30, 40], "city": ["Rome", "Oslo"]}
+
+
+def test_another_delimiter_inside_the_fields_does_not_mislead(folder: Path) -> None:
+    assert rows(write(folder, "price;name\n1,5;a\n2,5;b\n")) == {"price": ["1,5", "2,5"], "name": ["a", "b"]}
+
+
+def test_quotes_hold_delimiters_newlines_and_quotes(folder: Path) -> None:
+    path = write(folder, 'a,b\n1,"x, y"\n2,"two\nlines"\n3,"say ""hi"""\n')
+    assert rows(path) == {"a": [1, 2, 3], "b": ["x, y", "two\nlines", 'say "hi"']}
+
+
+def test_another_quote(folder: Path) -> None:
+    assert rows(write(folder, "a,b\n1,'x, y'\n"), quote="'") == {"a": [1], "b": ["x, y"]}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_line_ends(folder: Path, newline: str) -> None:
+    assert rows(write(folder, newline.join(["a,b", "1,x", "2,y", ""]))) == {"a": [1, 2], "b": ["x", "y"]}
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(folder: Path) -> None:
+    assert rows(write(folder, "\ufeffage,b\n1,x\n")) == {"age": [1], "b": ["x"]}
+
+
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_utf_16_with_a_byte_order_mark(folder: Path, mark: str) -> None:
+    assert rows(write(folder, "\ufeffa,b\n1,é\n2,ж\n", encoding=mark)) == {"a": [1, 2], "b": ["é", "ж"]}
+
+
+def test_utf_16_with_signs_beyond_the_basic_plane(folder: Path) -> None:
+    assert rows(write(folder, "\ufeffa,b\n1,😀\n2,x\n", encoding="utf-16-le")) == {"a": [1, 2], "b": ["😀", "x"]}
+
+
+def test_latin_1_when_it_is_said(folder: Path) -> None:
+    path = write(folder, "a,b\n1,é\n2,x\n", encoding="latin-1")
+    assert rows(path, encoding="latin-1") == rows(path, encoding="ISO-8859-1") == {"a": [1, 2], "b": ["é", "x"]}
+
+
+def test_gzip(folder: Path) -> None:
+    assert rows(write(folder, gzip.compress(b"a,b\n1,x\n"), "people.csv.gz")) == {"a": [1], "b": ["x"]}
+
+
+def test_no_header(folder: Path) -> None:
+    path = write(folder, "x,y\nz,w\n")
+    assert rows(path, header=False) == {"column0": ["x", "z"], "column1": ["y", "w"]}
+    assert open_source(path, csv=CsvOptions(header=False)).notes == ()
+    guessed = open_source(write(folder, "1,2\n3,4\n5,6\n"))
+    assert guessed.names == ("column0", "column1")
+    assert len(guessed.notes) == 1
+    assert "has no header" in guessed.notes[0]
+    assert guessed.read().num_rows == 3
+
+
+def test_a_header_that_looks_like_data_when_it_is_said(folder: Path) -> None:
+    assert rows(write(folder, "2019,2020\n1,2\n"), header=True) == {"2019": [1], "2020": [2]}
+
+
+def test_names_with_spaces_quotes_and_signs(folder: Path) -> None:
+    path = write(folder, 'my age,"a ""b"" c","x, y",😀\n1,2,3,4\n')
+    assert rows(path) == {"my age": [1], 'a "b" c': [2], "x, y": [3], "😀": [4]}
+    assert open_source(path).read(['a "b" c']).to_pydict() == {'a "b" c': [2]}
+
+
+def test_only_the_columns_asked_for_are_read_in_their_order(folder: Path) -> None:
+    assert open_source(write(folder, "a,b,c\n1,2,3\n")).read(["c", "a"]).column_names == ["c", "a"]
+
+
+def test_leading_zeros_stay_as_they_are_written(folder: Path) -> None:
+    assert rows(write(folder, "zip,n\n01234,1\n12345,2\n"))["zip"] == ["01234", "12345"]
+    assert rows(write(folder, "phone,n\n+41791234567,1\n+41791234568,2\n"))["phone"][0] == "+41791234567"
+
+
+def test_columns_that_are_to_stay_text(folder: Path) -> None:
+    source = open_source(write(folder, "zip,n\n12345,1\n02134,2\n9,3\n"))
+    assert source.read(as_text={"zip", "n"}).to_pydict() == {"zip": ["12345", "02134", "9"], "n": ["1", "2", "3"]}
+
+
+def test_types(folder: Path) -> None:
+    path = write(
+        folder,
+        "i,f,d,t,b,s\n1,1.5,2024-02-29,2024-02-29 10:00:00,true,x\n-2,2,2023-01-01,2023-01-01 00:00:00,false,y\n",
+    )
+    assert [str(t) for t in open_source(path).read().schema.types] == [
+        "int64", "double", "date32[day]", "timestamp[us]", "string", "string",
+    ]  # fmt: skip
+
+
+def test_empty_fields_are_missing(folder: Path) -> None:
+    assert rows(write(folder, 'a,b\n1,\n,x\n3,""\n')) == {"a": [1, None, 3], "b": [None, "x", None]}
+
+
+MANY = 30_000
+"""More rows than the sniffer looks at."""
+
+
+def long_file(folder: Path, values: Any, last: str) -> Path:
+    return write(folder, "a,b\n" + "".join(f"{value},x\n" for value in values) + f"{last}\n")
+
+
+@pytest.mark.parametrize(
+    ("last", "kept"),
+    [("word", "word"), ("1.5", 1.5), ("007", "007"), ("1e3", 1000.0), ("99999999999999999999", "99999999999999999999")],
+)
+def test_a_value_far_down_that_is_no_whole_number_is_not_changed(folder: Path, last: str, kept: Any) -> None:
+    column = open_source(long_file(folder, range(10, MANY), f"{last},x")).read()["a"]
+    assert len(column) == MANY - 9
+    assert column[-1].as_py() in (kept, last)
+    assert str(column[0].as_py()) in ("10", "10.0")
+
+
+def test_dates_far_down_are_read_as_the_rows_together_allow(folder: Path) -> None:
+    path = long_file(folder, (f"2020-01-{1 + i % 28:02d}" for i in range(MANY)), "2020-01-01 10:30:00,x")
+    assert open_source(path).read()["a"][-1].as_py() in (datetime.datetime(2020, 1, 1, 10, 30), "2020-01-01 10:30:00")
+    path = long_file(folder, ("01/02/2020" for _ in range(MANY)), "12/25/2020,x")
+    first, last = (value.as_py() for value in open_source(path).read()["a"].take([0, MANY]))
+    assert (first, last) in (("01/02/2020", "12/25/2020"), (datetime.date(2020, 1, 2), datetime.date(2020, 12, 25)))
+
+
+def test_a_cell_of_10_000_characters(folder: Path) -> None:
+    assert rows(write(folder, f"a,b\n1,{'x' * 10_000}\n2,y\n"))["b"] == ["x" * 10_000, "y"]
+
+
+def test_names_that_differ_only_in_case(folder: Path) -> None:
+    assert rows(write(folder, "a,A\n1,2\n")) == {"a": [1], "A": [2]}
+
+
+# ── CSV that cannot ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("line", "fields"), [(f"3,4,{SECRET}", 3), (SECRET, 1), ("5", 1)])
+@pytest.mark.parametrize("rows_before", [1, MANY])
+@pytest.mark.parametrize("more", ["", "1,2\n"])
+def test_a_ragged_line_is_named_by_its_number(
+    folder: Path, line: str, fields: int, rows_before: int, more: str
+) -> None:
+    path = write(folder, "a,b\n" + "1,2\n" * rows_before + line + "\n" + more)
+    assert refusal(path) == f"people.csv, line {rows_before + 2}: the line has {fields} fields and the header has 2."
+
+
+@pytest.mark.parametrize("before", [0, 100_000])
+def test_text_that_is_not_utf_8(folder: Path, before: int) -> None:
+    lines = 1 + before // 10
+    path = write(folder, b"a,b\n" + b"1,aaaaaaa\n" * lines + SECRET.encode() + b",\xff\xfe\xe9\n2,x\n")
+    message = refusal(path)
+    assert message.startswith(f"people.csv, line {lines + 2}: the text is not UTF-8")
+    assert "latin-1" in message
+
+
+def test_a_word_in_a_cell_does_not_decide_what_the_message_says(folder: Path) -> None:
+    path = write(folder, "a,b\n1,x\n2,unicode,utf-8 quote\n")
+    assert refusal(path) == "people.csv, line 3: the line has 3 fields and the header has 2."
+
+
+@pytest.mark.parametrize("cell", [f'"{SECRET}', f'"SE"{SECRET}'])
+def test_a_quote_that_does_not_end(folder: Path, cell: str) -> None:
+    assert "quoted field does not end where it should" in refusal(write(folder, f"a,b\n1,{cell}\n2,x\n"))
+
+
+def test_a_line_that_is_too_long(folder: Path) -> None:
+    assert "longer than the reader takes" in refusal(write(folder, f"a,b\n1,{SECRET * 300_000}\n2,y\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "people.csv is empty."),
+        ("\n", "people.csv has no header in its first line."),
+        ("a,b\n", "people.csv has columns but no records."),
+        ("a,b", "people.csv has columns but no records."),
+        (f"a,b,a\n1,2,{SECRET}\n", "people.csv has the column 'a' 2 times."),
+        (f"a,,c\n1,2,{SECRET}\n", "people.csv: column 2 has no name."),
+        (b"a,b\n1,SEC\x00RET-4711\n", "people.csv is not a text file: it has null bytes."),
+    ],
+)
+def test_files_without_a_table(folder: Path, content: str | bytes, expected: str) -> None:
+    assert refusal(write(folder, content)) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["people.csv", "people.tsv", "people.csv.gz", "people.parquet", "people.feather", "people.arrow"]
+)
+def test_binary_junk(folder: Path, name: str) -> None:
+    for seed in range(5):
+        assert refusal(write(folder, random.Random(seed).randbytes(5000), name)).startswith(name)
+
+
+def test_gzip_that_is_cut_short(folder: Path) -> None:
+    whole = gzip.compress(b"a,b\n" + "".join(f"{i},{SECRET}\n" for i in range(2000)).encode())
+    for end in (5, len(whole) // 2, len(whole) - 2):
+        refusal(write(folder, whole[:end], "people.csv.gz"))
+
+
+def test_files_that_are_not_there(folder: Path) -> None:
+    assert refusal(folder / "no.csv") == f"There is no file {str(folder / 'no.csv')!r}."
+    assert refusal(folder) == f"{str(folder)!r} is a folder; name a file in it."
+    assert refusal(write(folder, SECRET, "people.xlsx")).startswith(
+        "people.xlsx has an ending that rothko does not know"
+    )
+
+
+@pytest.mark.parametrize("options", [{"encoding": "cp1252"}, {"delimiter": ";;"}, {"delimiter": ""}])
+def test_options_that_do_not_exist(folder: Path, options: dict[str, str]) -> None:
+    refusal(write(folder, f"a,b\n1,{SECRET}\n"), **options)
+
+
+# ── Parquet and Arrow files ──────────────────────────────────────────────────────────────────────
+
+TABLE = pa.table({"a": [1, 2, None], "b": ["x", None, SECRET]})
+
+
+def write_arrow(path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, TABLE.schema) as writer:
+        writer.write_table(TABLE)
+
+
+WRITERS: dict[str, Any] = {
+    "people.parquet": lambda path: pq.write_table(TABLE.replace_schema_metadata({"note": SECRET}), path),
+    "people.PQ": lambda path: pq.write_table(TABLE, path, row_group_size=1),
+    "people.feather": lambda path: feather.write_feather(TABLE, path),
+    "people.arrow": write_arrow,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("as_text", [False, True])
+def test_binary_files(folder: Path, name: str, as_text: bool) -> None:
+    path = folder / name
+    WRITERS[name](path)
+    source = open_source(str(path) if as_text else path)
+    assert (source.label, source.path, source.names) == (name, path, ("a", "b"))
+    found = source.read()
+    assert found.equals(TABLE)
+    assert found.schema.metadata is None
+    assert source.read(["b"]).equals(TABLE.select(["b"]))
+    assert isinstance(source.restore(found), pa.Table)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_binary_files_that_are_cut_short(folder: Path, name: str) -> None:
+    path = folder / name
+    WRITERS[name](path)
+    whole = path.read_bytes()
+    for end in (1, 4, len(whole) // 2, len(whole) - 1):
+        assert refusal(write(folder, whole[:end], name)).startswith(name)
+
+
+def test_a_parquet_file_that_is_damaged_inside(folder: Path) -> None:
+    path = folder / "people.parquet"
+    pq.write_table(TABLE, path)
+    whole = path.read_bytes()
+    assert refusal(write(folder, whole[:4] + b"\x99" * 40 + whole[44:], path.name)).startswith(
+        "people.parquet is damaged"
+    )
+
+
+@pytest.mark.parametrize("name", ["people.parquet", "people.feather"])
+def test_binary_files_without_records(folder: Path, name: str) -> None:
+    write_table = pq.write_table if name.endswith("parquet") else feather.write_feather
+    write_table(TABLE.slice(0, 0), folder / name)
+    assert refusal(folder / name) == f"{name} has columns but no records."
+
+
+# ── dataframes ───────────────────────────────────────────────────────────────────────────────────
+
+PLAIN = {"a": [1, 2], "b": ["x", "y"]}
+
+
+def frame(data: Any) -> tuple[Source, pa.Table, Any]:
+    source = open_source(data)
+    table = source.read()
+    assert source.path is None
+    assert table.schema.metadata is None
+    return source, table, source.restore(table)
+
+
+def test_pandas() -> None:
+    data = pd.DataFrame(PLAIN, index=pd.Index([SECRET, SECRET + "x"], name="secret"))
+    source, table, back = frame(data)
+    assert (source.label, table.to_pydict()) == ("the pandas DataFrame", PLAIN)
+    assert isinstance(back, pd.DataFrame)
+    assert back.to_dict("list") == PLAIN
+    assert SECRET not in back.to_string() + str(table.schema) + back.index.__repr__()
+    assert back.index.equals(pd.RangeIndex(2))
+
+
+def test_pandas_categorical_and_nullable() -> None:
+    data = pd.DataFrame(
+        {
+            "c": pd.Categorical(["u", None, "u"], categories=["u", SECRET]),
+            "i": pd.array([1, None, 3], "Int64"),
+            "f": [1.5, float("nan"), 2.0],
+            "s": pd.array(["x", None, "y"], "string"),
+            "d": pd.to_datetime(["2024-02-29", None, "2023-01-01"]),
+        }
+    )
+    _, table, back = frame(data)
+    assert table["c"].to_pylist() == ["u", None, "u"]
+    assert table["i"].to_pylist() == [1, None, 3]
+    assert table["s"].to_pylist() == ["x", None, "y"]
+    assert table["d"].null_count == 1
+    assert isinstance(back, pd.DataFrame)
+    assert list(back.columns) == list(data.columns)
+
+
+def test_pandas_with_columns_that_are_no_text() -> None:
+    assert frame(pd.DataFrame([[1, 2]]))[1].to_pydict() == {"0": [1], "1": [2]}
+
+
+def test_polars() -> None:
+    source, table, back = frame(pl.DataFrame(PLAIN))
+    assert (source.label, table.to_pydict()) == ("the polars DataFrame", PLAIN)
+    assert isinstance(back, pl.DataFrame)
+    assert back.to_dict(as_series=False) == PLAIN
+
+
+def test_polars_lazy() -> None:
+    source, table, back = frame(pl.LazyFrame(PLAIN).filter(pl.col("a") > 1))
+    assert (source.names, table.to_pydict()) == (("a", "b"), {"a": [2], "b": ["y"]})
+    assert isinstance(back, pl.LazyFrame)
+    assert back.collect().to_dict(as_series=False) == {"a": [2], "b": ["y"]}
+
+
+@pytest.mark.parametrize(
+    "make", [pa.table, pa.record_batch, lambda data: pa.table(data).to_reader()], ids=["table", "batch", "reader"]
+)
+def test_arrow(make: Any) -> None:
+    _, table, back = frame(make(PLAIN))
+    assert table.to_pydict() == PLAIN
+    assert isinstance(back, pa.Table)
+
+
+def test_arrow_metadata_is_left_behind() -> None:
+    assert frame(pa.table(PLAIN).replace_schema_metadata({"note": SECRET}))[1].schema.metadata is None
+
+
+def test_duckdb() -> None:
+    data = duckdb.from_arrow(pa.table(PLAIN))
+    _, table, back = frame(data)
+    assert table.to_pydict() == PLAIN
+    assert isinstance(back, duckdb.DuckDBPyRelation)
+    assert back.fetchall() == [(1, "x"), (2, "y")]
+
+
+def test_a_dict() -> None:
+    _, table, back = frame({"a": [1, 2], "b": np.array(["x", "y"])})
+    assert table.to_pydict() == PLAIN
+    assert isinstance(back, dict)
+    assert all(isinstance(column, np.ndarray) for column in back.values())
+    assert {name: column.tolist() for name, column in back.items()} == PLAIN
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pd.DataFrame({"a": [1, SECRET]}, dtype=object),
+        pd.DataFrame({"a": [object()]}),
+        {"a": [1, SECRET]},
+        {"a": [1, 2], "b": [SECRET]},
+        pl.LazyFrame({"a": [SECRET]}).with_columns(pl.col("a").cast(pl.Int64)),
+        pd.DataFrame([[1, SECRET]], columns=["a", "a"]),
+        pd.DataFrame([[1, SECRET]], columns=[1, "1"]),
+        pa.table([pa.array([1]), pa.array([SECRET])], names=["a", "a"]),
+        pd.DataFrame({"a": []}),
+        pd.DataFrame(),
+        pl.DataFrame(),
+        {},
+        [SECRET],
+        None,
+        4711,
+        np.array([[SECRET]]),
+        pd.Series([SECRET]),
+        SECRET.encode(),
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_data_that_is_no_table(data: Any) -> None:
+    refusal(data)
+
+
+def test_duplicate_columns_are_named() -> None:
+    assert refusal(pd.DataFrame([[1, 2]], columns=["a", "a"])) == "the pandas DataFrame has the column 'a' 2 times."
+
+
+def test_names_and_texts_in_sql() -> None:
+    assert (quoted('a"b'), literal("it's")) == ('"a""b"', "'it''s'")
+    name, text = 'a "b" c', 'it\'s "x"'
+    assert duckdb.sql(f"SELECT {literal(text)} AS {quoted(name)}").fetchall() == [(text,)]
+    assert duckdb.sql(f"SELECT {literal(text)} AS {quoted(name)}").columns == [name]
