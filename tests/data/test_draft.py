@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections import Counter
 from decimal import Decimal
@@ -63,8 +64,8 @@ def named(name: str) -> Proposal:
     [
         "name", "Surname", "first_name", "lastName", "FullName", "ssn", "social security no", "E-Mail", "email_2",
         "Phone", "mobile-number", "fax", "homeAddress", "street", "passport_no", "driving licence", "IBAN",
-        "account", "URL", "ip", "IPAddress", "device id", "patient_id", "PatientID", "record id", "uuid", "medical record number", "mrn",
-        "Nachname", "vorname", "nom", "Prénom", "apellidos", "correo", "teléfono", "comments",
+        "account", "URL", "ip", "IPAddress", "device id", "patient_id", "PatientID", "record id", "uuid", "mrn",
+        "medical record number", "Nachname", "vorname", "nom", "Prénom", "apellidos", "correo", "teléfono", "comments",
     ],
 )  # fmt: skip
 def test_names_that_lead_to_one_person(name: str) -> None:
@@ -411,6 +412,17 @@ def test_yaml_explains_each_column() -> None:
     )
     assert "  # text, 1 distinct, 100 missing: health, by its name; must not be learnt about a person" in lines
     works(data, draft(data))
+
+
+def test_plain_data_is_the_whole_draft() -> None:
+    found = draft({"age": some(30), "disease": ["a", None] * 100})
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert (plain["rows"], plain["unique"], plain["notes"]) == (found.rows, found.unique, list(found.notes))
+    assert Policy.parse(plain["policy"]) == found.policy
+    assert plain["columns"][1] == {
+        "name": "disease", "role": "sensitive", "type": "text", "distinct": 1, "missing": 100,
+        "why": found.proposals[1].why,
+    }  # fmt: skip
 
 
 def test_files_and_options(tmp_path: Path) -> None:

@@ -123,8 +123,8 @@ def test_ancestor_of_is_the_first_data_leaf_under_the_lowest_ancestor(
     restricted = h.restrict(pa.array(sorted(present)), column="c", missing=missing)
     kept = [row for row in rows if row[0] in present]
     expected = [
-        next(code for label in row for code, other in enumerate(kept) if label in other)
-        for row in rows  # the first label upwards that some data leaf shares, and the first such leaf
+        next((code for label in row[:-1] for code, other in enumerate(kept) if label in other), -1)
+        for row in rows  # the first label upwards, short of the root, that some data leaf shares; its first leaf
     ]
     asked = pa.array([row[0] for row in rows] + ["nowhere", None])
     assert h.ancestor_of(asked, restricted).tolist() == [*expected, -1, -1]

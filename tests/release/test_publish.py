@@ -23,7 +23,8 @@ from rothko.engines.memory import partition as make_partition
 from rothko.methods import Mondrian
 from rothko.methods.partition import Partition
 from rothko.policy import Policy
-from rothko.release.publish import ROOT, Published, publish, published_names, range_labels, region_labels
+from rothko.release import publish as publishing
+from rothko.release.publish import ROOT, Published, published_names, range_labels, region_labels
 
 unhurried = settings(deadline=None, max_examples=100)
 
@@ -51,6 +52,15 @@ def grouped(data: Encoded, groups: Sequence[Sequence[int]]) -> Partition:
     low = np.array([[data.codes[a, list(g)].min() for a in range(len(data.lines))] for g in groups], dtype=np.int32)
     high = np.array([[data.codes[a, list(g)].max() for a in range(len(data.lines))] for g in groups], dtype=np.int32)
     return Partition(order, np.append(0, np.cumsum([len(g) for g in groups])), low, high)
+
+
+def publish(data: Encoded, partition: Partition, form: str) -> list[Published]:
+    """All published columns in the order of the policy."""
+    by_name = publishing.publish(data, partition, form)
+    assert list(by_name) == [line.name for line in data.lines]
+    for line in data.lines:
+        assert tuple(column.name for column in by_name[line.name]) == published_names(line, form)
+    return [column for columns in by_name.values() for column in columns]
 
 
 def shown(column: Published) -> list[Any]:

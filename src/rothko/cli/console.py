@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from rothko.metrics.loss import Loss
     from rothko.release.verify import Verification
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False)
+WIDTH = 140
+"""Of tables that go to a file or a pipe, which have no width of their own."""
+
+out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDTH)
 
 STAGES = {
     "read": "reading",

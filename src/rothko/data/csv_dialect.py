@@ -1,7 +1,9 @@
-"""The dialect of a CSV file: delimiter, quote, encoding, header and types, sniffed or given.
+"""CSV files: the dialect, sniffed or given, and the columns, typed by what all their values are.
 
-The delimiter is settled from the first lines before any type is guessed. A sniffer that weighs both at
-once takes a ragged file for a table with a single column; here it stays what it is, an error with a line.
+Everything is read as text first. A column becomes numbers or dates only if every one of its values can be
+written back as it stood: types guessed from the first rows turn a later 1.5 into 2, and 02139 into 2139.
+The delimiter is settled from the first lines before anything else; a sniffer that weighs delimiter and
+types together takes a ragged file for a table with a single column.
 """
 
 from __future__ import annotations
@@ -12,22 +14,22 @@ import gzip
 import io
 import re
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
 
-from rothko.data.sql import connect, exact_path, quoted
-from rothko.errors import InputError, nearest
+from rothko.errors import InputError
 
 DELIMITERS = (",", ";", "\t", "|")
-ENCODINGS = ("utf-8", "utf-16", "latin-1")
-"""Those that DuckDB decodes by itself."""
 SAMPLE_BYTES = 1 << 16
-SAMPLE_ROWS = 20_480
-TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP")
-"""Types that are taken over from the sniffer; all others stay text, as they are written."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,85 +51,157 @@ class CsvDialect:
     encoding: str
     header: bool
     names: tuple[str, ...]
-    types: tuple[str, ...]
-    """A DuckDB type per column, from the first rows."""
-    formats: tuple[tuple[str, str], ...]
-    """How dates and timestamps are written, where they are not ISO."""
     notes: tuple[str, ...] = ()
 
     @classmethod
     def sniff(cls, path: Path, options: CsvOptions) -> CsvDialect:
         """Look at the beginning of a file."""
-        encoding = (options.encoding or _byte_order_mark(path) or "utf-8").lower()
-        encoding = {"utf8": "utf-8", "utf16": "utf-16", "latin1": "latin-1", "iso-8859-1": "latin-1"}.get(
-            encoding, encoding
-        )
-        if encoding not in ENCODINGS:
-            raise InputError(f"The encoding {encoding!r} is not supported; {nearest(encoding, ENCODINGS)}.")
-        start = _first_lines(path, encoding)
+        encoding = options.encoding or _byte_order_mark(path) or "utf-8"
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise InputError(f"The encoding {encoding!r} is not known; try utf-8, utf-16, latin-1 or cp1252.") from None
+        start, whole = _first_lines(path, encoding)
         quote = options.quote or '"'
-        if options.delimiter is not None and len(options.delimiter) != 1:
-            raise InputError("The delimiter must be one character.")
+        if len(quote) != 1 or (options.delimiter is not None and len(options.delimiter) != 1):
+            raise InputError("The delimiter and the quote must be one character each.")
         delimiter = options.delimiter or _delimiter(start, quote)
         try:
-            first = next(csv.reader(io.StringIO(start), delimiter=delimiter, quotechar=quote), [])
+            rows = csv.reader(io.StringIO(start, newline=""), delimiter=delimiter, quotechar=quote)
+            first, second = next(rows, []), next(rows, None)
         except csv.Error:
             raise InputError(f"{path.name}: the first line cannot be read as CSV.") from None
         if not any(cell.strip() for cell in first):
             raise InputError(f"{path.name} has no header in its first line.")
-        guess = _guess(path, delimiter, quote, encoding, options.header)
-        if guess is None or len(guess[1]) != len(first):
-            # The rows do not fit the first line: let the strict reader say where.
-            guess = options.header is not False, ("VARCHAR",) * len(first), ()
-        header, types, formats = guess
+        header = options.header
+        if header is None:
+            header = not any(NUMBER.fullmatch(cell.strip()) for cell in first)
         names = tuple(first) if header else tuple(f"column{i}" for i in range(len(first)))
-        if header and not all(name.strip() for name in names):
+        if not all(name.strip() for name in names):
             raise InputError(f"{path.name}: column {1 + [bool(n.strip()) for n in names].index(False)} has no name.")
-        notes = (
-            ()
-            if header or options.header is False
-            else (f"{path.name} has no header; its columns are called column0 … column{len(names) - 1}.",)
-        )
-        return cls(delimiter, quote, encoding, header, names, types, formats, notes)
+        if header and second is None and whole:
+            raise InputError(f"{path.name} has columns but no records.")
+        notes: tuple[str, ...] = ()
+        if not header and options.header is None:
+            last = len(names) - 1
+            notes = (f"{path.name} has no header, it seems; its columns are called column0 to column{last}.",)
+        return cls(delimiter, quote, encoding, header, names, notes)
 
     def read(self, path: Path, columns: Sequence[str], as_text: Collection[str]) -> pa.Table:
         """Read the columns; a line that does not fit is an error that names it and does not quote it."""
-        try:
-            return self._query(path, columns, as_text, self.types)
-        except duckdb.ConversionException:
-            # A value further down does not fit the type of the first rows: look at them all.
-            guess = _guess(path, self.delimiter, self.quote, self.encoding, self.header, rows=-1)
-            types = (
-                guess[1] if guess is not None and len(guess[1]) == len(self.names) else ("VARCHAR",) * len(self.names)
+        quotes = self._count_quotes(path)
+        if quotes is not None and quotes % 2:
+            raise InputError(
+                f"{path.name}: a quoted field does not end where it should (the file has an odd number of quotes); "
+                "if quotes mean nothing in it, name another with --quote."
             )
-        except duckdb.Error as error:
-            raise _explained(path, error) from None
         try:
-            return self._query(path, columns, as_text, types)
-        except duckdb.Error as error:
-            raise _explained(path, error) from None
+            table = self._texts(path, columns, quotes != 0, threads=True)
+        except (pa.ArrowInvalid, UnicodeError):
+            raise self._explained(path, columns, quotes != 0) from None
+        with ThreadPoolExecutor() as pool:
+            read = pool.map(lambda name: table[name] if name in as_text else typed_text(table[name]), columns)
+            return pa.table(dict(zip(columns, read, strict=True)))
 
-    def _query(self, path: Path, columns: Sequence[str], as_text: Collection[str], types: Sequence[str]) -> pa.Table:
-        spec = {n: "VARCHAR" if n in as_text else t for n, t in zip(self.names, types, strict=True)}
-        if not columns:
-            return pa.table({})
-        parameters: dict[str, object] = {
-            "path": exact_path(path),
-            "delim": self.delimiter,
-            "quote": self.quote,
-            "encoding": self.encoding,
-            "header": self.header,
-            "columns": spec,
-            **dict(self.formats),
-        }
-        chosen = ", ".join(quoted(name) for name in columns)
-        options = ", ".join(f"{key} = ${key}" for key in parameters if key != "path")
-        with connect() as connection:
-            return connection.sql(
-                f"SELECT {chosen} FROM read_csv($path, {options}, escape = $quote, auto_detect = false, "
-                "strict_mode = true)",
-                params=parameters,
-            ).to_arrow_table()
+    def _texts(self, path: Path, columns: Sequence[str], quoted: bool, *, threads: bool) -> pa.Table:
+        # By number: names may repeat or differ in case alone.
+        numbers = [f"{i}" for i in range(len(self.names))]
+        wanted = [numbers[self.names.index(name)] for name in columns]
+        table = pcsv.read_csv(
+            path,
+            pcsv.ReadOptions(
+                column_names=numbers,
+                skip_rows_after_names=int(self.header),
+                encoding=self.encoding,
+                use_threads=threads,
+            ),
+            pcsv.ParseOptions(delimiter=self.delimiter, quote_char=self.quote, newlines_in_values=quoted),
+            pcsv.ConvertOptions(
+                column_types=dict.fromkeys(numbers, pa.string()),
+                include_columns=wanted,
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+        return table.rename_columns(list(columns))
+
+    def _count_quotes(self, path: Path) -> int | None:
+        """How many quotes the file has, None where that is not known; a file without any is read faster."""
+        if path.suffix == ".gz" or codecs.lookup(self.encoding).name.startswith("utf-16"):
+            return None
+        quotes = 0
+        with path.open("rb") as file:
+            while raw := file.read(1 << 24):
+                quotes += raw.count(self.quote.encode())
+        return quotes
+
+    def _explained(self, path: Path, columns: Sequence[str], quoted: bool) -> InputError:
+        """What went wrong and in which line, without the line itself: found by reading once more, in order."""
+        try:
+            self._texts(path, columns, quoted, threads=False)
+        except UnicodeError:
+            return _not_in(self.encoding, path)
+        except pa.ArrowInvalid as error:
+            text = str(error)
+            if "invalid UTF8" in text:
+                return _not_in(self.encoding, path)
+            counted = re.match(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)", text)
+            if counted:
+                return InputError(
+                    f"{path.name}, line {counted[1]}: the line has {counted[3]} fields and the header has {counted[2]}."
+                )
+            if "straddling" in text:
+                return InputError(
+                    f"{path.name}: a line is longer than the reader takes; perhaps a quote was left open."
+                )
+        return InputError(f"{path.name} cannot be read as CSV with the delimiter {self.delimiter!r}; see --delimiter.")
+
+
+def typed_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A text column as whole numbers, numbers, dates or timestamps where all its values are that; else as it is.
+
+    >>> [str(typed_text(pa.chunked_array([words])).type) for words in (["1", "20"], ["1.5", "2"], ["01", "2"])]
+    ['int64', 'double', 'string']
+    """
+    sample = [text for text in column.slice(0, 100).to_pylist() if text is not None]
+    if not sample and column.null_count == len(column):
+        return column
+    if all(NUMBER.fullmatch(text) for text in sample):
+        return _as_integers(column) or _as_numbers(column) or column
+    if all(DATE.fullmatch(text) for text in sample):
+        return _cast(column, pa.date32()) or column
+    if all(TIMESTAMP.fullmatch(text) for text in sample):
+        return _cast(column, pa.timestamp("us")) or column
+    return column
+
+
+def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    from rothko.kernels.text import parse_integers
+
+    chunks = []
+    for chunk in column.chunks:
+        out = np.empty(len(chunk), dtype=np.int64)
+        offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        data = np.frombuffer(chunk.buffers()[2] or b"\0", dtype=np.uint8)
+        present = chunk.is_valid().to_numpy(zero_copy_only=False)
+        if not parse_integers(offsets, data, present, out):
+            return None
+        chunks.append(pa.array(out, mask=~present) if chunk.null_count else pa.array(out))
+    return pa.chunked_array(chunks, pa.int64())
+
+
+def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Decimal numbers; texts with a plus, leading zeros or more digits than a number keeps are codes, and stay text."""
+    if pc.any(pc.match_substring_regex(column, r"^(\+|-?0\d|-?\d{19})"), min_count=0).as_py():
+        return None
+    return _cast(column, pa.float64())
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _byte_order_mark(path: Path) -> str | None:
@@ -136,77 +210,51 @@ def _byte_order_mark(path: Path) -> str | None:
     return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else None
 
 
-def _first_lines(path: Path, encoding: str) -> str:
-    """The text at the start of the file, cut at the last whole line."""
+def _first_lines(path: Path, encoding: str) -> tuple[str, bool]:
+    """The text at the start of the file, cut at the last whole line, and whether that is all of it."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             raw = file.read(SAMPLE_BYTES)
     except (OSError, EOFError):
         raise InputError(f"{path.name} cannot be read, or is not a gzip file.") from None
-    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)()
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)()
     try:
         text = decoder.decode(raw)
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{path.name}, line {line}: the text is not {encoding.upper()}; say what it is, "
-            "for example --encoding latin-1."
-        ) from None
+    except UnicodeError:
+        raise _not_in(encoding, path) from None
     if "\0" in text:
         raise InputError(f"{path.name} is not a text file: it has null bytes.")
-    return text if len(raw) < SAMPLE_BYTES else text[: text.rfind("\n") + 1] or text
+    if len(raw) < SAMPLE_BYTES:
+        return text, True
+    return text[: text.rfind("\n") + 1] or text, False
+
+
+def _not_in(encoding: str, path: Path) -> InputError:
+    """The text is in another encoding: say from which line on."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    line = 1
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        try:
+            while raw := file.read(SAMPLE_BYTES):
+                line += decoder.decode(raw).count("\n")
+        except UnicodeDecodeError as error:
+            line += raw[: error.start].count(b"\n")
+    return InputError(
+        f"{path.name}, line {line}: the text is not {encoding.upper()}; say what it is, for example --encoding latin-1."
+    )
 
 
 def _delimiter(text: str, quote: str) -> str:
     """The candidate that cuts the first lines most evenly, and among those most often."""
 
     def evidence(delimiter: str) -> tuple[int, int]:
-        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, quotechar=quote))[:100]
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote))[:100]
         width = len(rows[0]) if rows else 0
         same = sum(len(row) == width for row in rows)
         return (same if width > 1 else 0, width)
 
     try:
         best = max(DELIMITERS, key=evidence)
+        return best if evidence(best)[1] > 1 else ","
     except csv.Error:
         return ","
-    return best if evidence(best)[1] > 1 else ","
-
-
-def _guess(
-    path: Path, delimiter: str, quote: str, encoding: str, header: bool | None, rows: int = SAMPLE_ROWS
-) -> tuple[bool, tuple[str, ...], tuple[tuple[str, str], ...]] | None:
-    """Header, types and date formats as DuckDB's sniffer sees them; None where it cannot make sense of the file."""
-    known = "" if header is None else f", header = {str(header).lower()}"
-    with connect() as connection:
-        try:
-            found = connection.execute(
-                "SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM sniff_csv($path, delim = $delim, "
-                f"quote = $quote, escape = $quote, encoding = $encoding, strict_mode = true, sample_size = {rows}"
-                f"{known})",
-                {"path": exact_path(path), "delim": delimiter, "quote": quote, "encoding": encoding},
-            ).fetchone()
-        except duckdb.Error:
-            return None
-    assert found is not None
-    has_header, columns, date, timestamp = found
-    types = tuple(c["type"] if c["type"] in TYPES else "VARCHAR" for c in columns)
-    formats = (("dateformat", date), ("timestampformat", timestamp))
-    return has_header, types, tuple((key, value) for key, value in formats if value)
-
-
-def _explained(path: Path, error: duckdb.Error) -> InputError:
-    """What went wrong and in which line, without the line itself."""
-    text = str(error)
-    found = re.search(r"Line: (\d+)", text)
-    where = f"{path.name}, line {found[1]}" if found else path.name
-    if "unicode" in text or "utf-8" in text:
-        return InputError(f"{where}: the text is not UTF-8; say what it is, for example --encoding latin-1.")
-    counted = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if counted:
-        return InputError(f"{where}: the line has {counted[2]} fields and the header has {counted[1]}.")
-    if "quote" in text:
-        return InputError(f"{where}: a quoted field does not end where it should.")
-    if "Maximum line size" in text:
-        return InputError(f"{where}: the line is longer than the reader takes; is a quote left open?")
-    return InputError(f"{where}: the file cannot be read as CSV with the delimiter it seems to have; see --delimiter.")

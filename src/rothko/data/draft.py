@@ -157,6 +157,16 @@ class Draft:
         )
         return "\n".join([*(f"# {line}" for line in head), *lines])
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data, for machines; the policy as YAML, as in a certificate."""
+        columns = [
+            {"name": p.name, "role": p.column.role.value, "type": p.type, "distinct": p.distinct, "missing": p.missing,
+             "why": p.why}
+            for p in self.proposals
+        ]  # fmt: skip
+        whole = {"rows": self.rows, "unique": self.unique, "notes": list(self.notes)}
+        return {**whole, "columns": columns, "policy": self.policy.dump()}
+
 
 def draft(
     data: Any, *, csv: CsvOptions | None = None, missing: Iterable[str] | None = None, k: int | None = None

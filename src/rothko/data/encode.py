@@ -185,29 +185,30 @@ def _ordinal_line(name: str, values: pa.Array, spec: Column, missing: bool) -> t
     sorted_by_place = np.argsort(place)
     where = np.empty(len(place), dtype=np.int64)
     where[sorted_by_place] = np.arange(len(place))
-    places = np.linspace(0.0, 1.0, len(place)) if len(place) > 1 else np.zeros(len(place))
+    places = np.arange(len(place), dtype=np.float64)
     line = Line(name, Kind.ORDERED, texts.take(pa.array(sorted_by_place)), places, missing, spec.weight)
     return line, where
 
 
 def _places(name: str, values: pa.Array) -> NDArray[np.float64]:
-    """Where the sorted values lie between the smallest (0) and the largest (1)."""
-    if pa.types.is_decimal(values.type):
-        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    elif pa.types.is_floating(values.type):
-        numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
-    elif pa.types.is_time(values.type):
-        numbers = values.cast(pa.time64("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
-    else:
-        numbers = _whole_numbers(values).astype(np.float64)
-    infinite = int(np.count_nonzero(np.isinf(numbers)))
-    if infinite:
+    """How far each of the sorted values lies from the first."""
+    if len(values) == 0:
+        return np.empty(0)
+    if not (pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+        if pa.types.is_time(values.type):
+            values = values.cast(pa.time64("ns")).cast(pa.int64())
+        numbers = _whole_numbers(values)
+        # Apart in whole numbers, wrapping as unsigned ones do: 2^60 and 2^60 + 1 are one apart.
+        return np.asarray((numbers.view(np.uint64) - numbers.view(np.uint64)[0]).astype(np.float64))
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if np.isinf(numbers).any():
         raise InputError(
-            f"Column {name!r} has infinite numbers, which have no range; replace them or list them under 'missing'."
+            f"Column {name!r} has infinite numbers, which have no range; "
+            "replace them, or list inf and -inf under 'missing'."
         )
-    if len(numbers) < 2:
-        return np.zeros(len(numbers))
-    return np.asarray((numbers - numbers[0]) / (numbers[-1] - numbers[0]))
+    with np.errstate(over="ignore"):
+        places = numbers - numbers[0]
+    return np.asarray(places if np.isfinite(places[-1]) else numbers / 2 - numbers[0] / 2)
 
 
 def _one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:

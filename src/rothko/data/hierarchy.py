@@ -457,7 +457,8 @@ class Hierarchy:
         Returns
         -------
         For each label, the first leaf code under its lowest ancestor (or itself) that is in the tree;
-        −1 for nulls and for labels that the hierarchy does not have.
+        −1 for nulls, for labels that the hierarchy does not have, and where that ancestor is the root,
+        which says nothing about them.
         """
         labels = pa.array(self.labels, pa.string())
         in_tree = pc.index_in(labels, value_set=tree.labels).fill_null(-1).to_numpy()
@@ -466,7 +467,7 @@ class Hierarchy:
         while climbing.size:
             node[climbing] = self.parents[node[climbing]]
             climbing = climbing[in_tree[node[climbing]] < 0]
-        return np.where(node >= 0, tree.low[in_tree[node]], -1).astype(np.int32)
+        return np.where(node > 0, tree.low[in_tree[node]], -1).astype(np.int32)
 
     def _whole(self) -> Tree:
         return _grow(pa.array(self.labels, pa.string()), self.parents)

@@ -41,7 +41,7 @@ class Line:
     values: pa.Array
     """The value of each code in line order, without the missing one."""
     places: NDArray[np.float64]
-    """Where each value lies, scaled to 0 … 1 (ordered lines; empty otherwise)."""
+    """How far each value lies from the first, in its own unit (ordered lines; empty otherwise)."""
     missing: bool
     """Whether missing values occur; their code is the last one."""
     weight: float = 1.0
@@ -55,6 +55,11 @@ class Line:
     def size(self) -> int:
         """How many codes there are."""
         return len(self.values) + self.missing
+
+    @property
+    def span(self) -> float:
+        """How far the last value of an ordered line lies from the first; 1 where that is nothing."""
+        return float(self.places[-1]) if len(self.places) and self.places[-1] > 0 else 1.0
 
     @property
     def missing_code(self) -> int:
@@ -76,7 +81,7 @@ class Line:
         if self.kind is Kind.ORDERED:
             last = max(len(self.values) - 1, 0)
             places = self.places if len(self.places) else np.zeros(1)
-            width = places[np.minimum(high, last)] - places[np.minimum(low, last)]
+            width = (places[np.minimum(high, last)] - places[np.minimum(low, last)]) / self.span
         elif self.kind is Kind.NOMINAL:
             width = (high - low + 1) / self.size
         else:

@@ -6,6 +6,7 @@ released as they are do not pass through: they leave as they came.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from rothko.policy import Policy
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 """A number as people write it in a text column."""
+NUMBER_OR_INFINITE = NUMBER[1:-1] + r"|[+-]?inf"
 WHOLE = r"^\s*[+-]?\d{1,18}(\.0*)?\s*$"
 """A whole number in a text column, perhaps written as 42.0."""
 
@@ -100,7 +102,7 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_null(kind):
         return column.cast(pa.string()).dictionary_encode()
     if pa.types.is_dictionary(kind):
-        if _is_text(kind.value_type):
+        if _is_text(kind.value_type) and all(_is_clean(chunk.dictionary) for chunk in column.chunks):
             return column.cast(pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
         column = column.cast(kind.value_type)
         kind = column.type
@@ -112,6 +114,7 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = column.cast(pa.float32())
         kind = column.type
     if pa.types.is_floating(kind):
+        column = pc.add(column, pa.scalar(0.0, kind))  # −0 and 0 are one number
         missing = pc.is_nan(column)
         return pc.if_else(missing, pa.scalar(None, kind), column) if pc.any(missing).as_py() else column
     ranked = (
@@ -125,6 +128,15 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _is_clean(dictionary: pa.Array) -> bool:
+    """Whether each entry stands for one value: none is null and none is there twice."""
+    return dictionary.null_count == 0 and len(dictionary.unique()) == len(dictionary)
+
+
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
@@ -136,8 +148,12 @@ def _without_tokens(column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.Chunke
         return pa.chunked_array([_null_where_in(chunk, absent) for chunk in column.chunks], type=column.type)
     if not tokens:
         return column
-    texts = as_text(column)
-    hit = pc.is_in(texts, value_set=pa.array(tokens, pa.string()))
+    if _is_number(column.type):
+        # By value: -9, -9.0 and -9.00 are the same number, however the column's type writes it.
+        numbers = [float(token) for token in tokens if re.fullmatch(NUMBER_OR_INFINITE, token.strip())]
+        hit = pc.is_in(column.cast(pa.float64(), safe=False), value_set=pa.array(numbers, pa.float64()))
+    else:
+        hit = pc.is_in(as_text(column), value_set=pa.array(tokens, pa.string()))
     return pc.if_else(hit, pa.scalar(None, column.type), column)
 
 
@@ -158,9 +174,7 @@ def _as_type(name: str, column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
         return as_text(column).dictionary_encode()
     if not text:
         fits = {
-            "number": pa.types.is_integer(column.type)
-            or pa.types.is_floating(column.type)
-            or pa.types.is_decimal(column.type),
+            "number": _is_number(column.type),
             "date": pa.types.is_date(column.type),
             "timestamp": pa.types.is_timestamp(column.type),
         }[kind]
@@ -171,7 +185,8 @@ def _as_type(name: str, column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
         if kind == "timestamp" and pa.types.is_date(column.type):
             return column.cast(pa.timestamp("us"))
         raise InputError(f"Column {name!r} holds {column.type}, which is not a {kind}; correct its 'type'.")
-    return pa.chunked_array([_parsed(name, chunk, kind) for chunk in column.chunks])
+    one = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    return pa.chunked_array([_parsed(name, one, kind)])
 
 
 def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
@@ -186,8 +201,10 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
         whole = pc.all(pc.match_substring_regex(words, WHOLE), min_count=0).as_py()
         target = pa.int64() if whole else pa.float64()
         words = pc.utf8_ltrim(pc.utf8_trim_whitespace(words), "+")
+        if whole:  # 42.0 is 42; by way of a float, 18 digits would not survive
+            words = pc.replace_substring_regex(words, r"\.0*$", "")
     else:
-        words = pc.utf8_trim_whitespace(words)
+        words = pc.utf8_rtrim(pc.utf8_trim_whitespace(words), "Z")
         good = pc.match_substring_regex(words, DATE if kind == "date" else TIMESTAMP)
         target = pa.date32() if kind == "date" else pa.timestamp("us")
     bad = pc.sum(pc.invert(good), min_count=0).as_py()
@@ -198,9 +215,9 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
             values=words.filter(pc.invert(good)).to_pylist(),
         )
     try:
-        numbers = pc.cast(words, pa.float64()).cast(target) if kind == "number" else pc.cast(words, target)
+        parsed = pc.cast(words, target)
     except pa.ArrowInvalid:
         raise InputError(
             f"Column {name!r} has values that look like a {kind} and are none, such as a 30th of February."
         ) from None
-    return numbers.take(chunk.indices)
+    return parsed.take(chunk.indices)

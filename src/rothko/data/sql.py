@@ -11,10 +11,12 @@ import duckdb
 
 def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     """A connection of its own that leaves nothing on disk and prints nothing."""
-    config: dict[str, Any] = {"temp_directory": "", "enable_progress_bar": False}
+    config: dict[str, Any] = {"temp_directory": ""}
     if threads is not None:
         config["threads"] = threads
-    return duckdb.connect(config=config)
+    connection = duckdb.connect(config=config)
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 def quoted(name: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from rothko.methods.partition import Cuts, Partition
 from rothko.privacy.requirement import Requirement
 
 Nodes = NDArray[np.int32]
+Grown = tuple[Nodes, NDArray[np.int32], NDArray[np.int32]]
+"""Nodes of a tree, with the lowest and highest codes of each."""
 
 SUBTREES_PER_THREAD = 8
 """How many subtrees each thread gets at least, so that an uneven one does not hold up the rest."""
@@ -40,19 +43,12 @@ def partition(
     progress
         Called with the number of records whose classes have just become final.
     """
-    from rothko.kernels.mondrian import ATTRIBUTE, BEGINS, CHILD, CHILDREN, END, LEAF, START, boxes, regions
+    from rothko.kernels.mondrian import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START, regions
 
     arrays, table = problem(encoded, requirements, method)
-    nodes = _grow(table, arrays.arguments(), threads, progress)
+    nodes, low, high = _grow(table, arrays.arguments(), threads, progress)
     leaf = np.flatnonzero(nodes[:, ATTRIBUTE] == LEAF)
     leaf = leaf[np.argsort(nodes[leaf, START])]
-    starts, ends = nodes[leaf, START], nodes[leaf, END]
-    d = len(encoded.lines)
-    low = np.empty((len(leaf), d), dtype=np.int32)
-    high = np.empty((len(leaf), d), dtype=np.int32)
-    edges = np.linspace(0, len(leaf), threads + 1).astype(np.int64)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda t: boxes(table, d, starts, ends, edges[t], edges[t + 1], low, high), range(threads)))
     cuts = None
     if not method.relaxed:
         region_low, region_high = regions(nodes, np.array([line.size for line in encoded.lines], dtype=np.int32))
@@ -65,31 +61,30 @@ def partition(
             low=region_low[leaf],
             high=region_high[leaf],
         )
-    return Partition(table[d].copy(), np.append(starts, encoded.rows).astype(np.int64), low, high, cuts)
+    starts = np.append(nodes[leaf, START], encoded.rows).astype(np.int64)
+    return Partition(table[len(encoded.lines)].copy(), starts, low[leaf], high[leaf], cuts)
 
 
-def _grow(
-    table: NDArray[np.int32], arguments: tuple[object, ...], threads: int, progress: Callable[[int], None]
-) -> Nodes:
+def _grow(table: NDArray[np.int32], arguments: tuple[Any, ...], threads: int, progress: Callable[[int], None]) -> Grown:
     """Grow the whole tree: cut large nodes one at a time, small ones to the end, side by side."""
     from rothko.kernels.mondrian import ATTRIBUTE, END, LEAF, PENDING, START, grow
 
     rows = table.shape[1]
     large = max(rows // (SUBTREES_PER_THREAD * threads), 20_000)
 
-    def step(begin: int, end: int) -> Nodes:
+    def step(begin: int, end: int) -> Grown:
         most_cuts = 1 if threads > 1 and end - begin > large else np.iinfo(np.int64).max
-        grown: Nodes = grow(table, begin, end, *arguments, most_cuts)
+        grown: Grown = grow(table, begin, end, *arguments, most_cuts)
         return grown
 
-    steps: dict[tuple[int, int], Nodes] = {}
+    steps: dict[tuple[int, int], Grown] = {}
     with ThreadPoolExecutor(threads) as pool:
-        running: dict[Future[Nodes], tuple[int, int]] = {pool.submit(step, 0, rows): (0, rows)}
+        running: dict[Future[Grown], tuple[int, int]] = {pool.submit(step, 0, rows): (0, rows)}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
-                begin, end = running.pop(done)
-                nodes = done.result()
-                steps[begin, end] = nodes
+                span = running.pop(done)
+                steps[span] = done.result()
+                nodes = steps[span][0]
                 ended = nodes[nodes[:, ATTRIBUTE] == LEAF]
                 progress(int(np.sum(ended[:, END] - ended[:, START])))
                 for node in nodes[nodes[:, ATTRIBUTE] == PENDING]:
@@ -98,8 +93,8 @@ def _grow(
     return _join(steps)
 
 
-def _join(steps: dict[tuple[int, int], Nodes]) -> Nodes:
-    """One node table from the steps: the root of a step takes the place of the pending node that it began from."""
+def _join(steps: dict[tuple[int, int], Grown]) -> Grown:
+    """One tree from the steps: the root of a step takes the place of the pending node that it began from."""
     from rothko.kernels.mondrian import ATTRIBUTE, CHILD, CHILDREN, END, PARENT, PENDING, START
 
     # Outermost first, then from left to right: a step comes after the one that left it pending,
@@ -109,7 +104,7 @@ def _join(steps: dict[tuple[int, int], Nodes]) -> Nodes:
     tables = []
     used = 1
     for span in order:
-        nodes = steps[span].copy()
+        nodes = steps[span][0].copy()
         root = places[span]
         for field in (PARENT, CHILD):
             local = nodes[:, field]
@@ -122,4 +117,6 @@ def _join(steps: dict[tuple[int, int], Nodes]) -> Nodes:
     for root, nodes in tables:
         for field in (ATTRIBUTE, CHILD, CHILDREN):
             joined[root, field] = nodes[0, field]
-    return joined
+    first = steps[order[0]]
+    low, high = (np.concatenate([first[i][:1], *(steps[span][i][1:] for span in order)]) for i in (1, 2))
+    return joined, low, high

@@ -10,6 +10,9 @@ column: the quasi-identifiers' codes, the record numbers, the sensitive codes. C
 reorders its range, stably, so that each part is contiguous again: deep nodes then live in the
 cache, and every scan is sequential.
 
+Positions are unsigned and arrays are not sliced in these loops: signed indices cost a check for
+negative ones, and a slice counts a reference on the table, over which the threads would contend.
+
 A cut is the smallest code on its right side. A tree node is cut into its children; children
 without records get no part, and their codes fall to the part on their left (or the first part),
 so that the regions of the parts cover the region of the node.
@@ -30,15 +33,18 @@ PARENT, ATTRIBUTE, BEGINS, START, END, CHILD, CHILDREN = range(7)
 NODE_WIDTH = 7
 LEAF, PENDING = -1, -2
 
+TINY = 1e-300
+
 
 @compiled
-def _extremes(column):
-    low = column[0]
+def _extremes(table, a, start, end):
+    """The smallest and the largest code of line ``a`` among the records ``start … end``."""
+    low = table[a, start]
     high = low
-    for i in range(1, column.size):
-        low = min(low, column[i])
-        high = max(high, column[i])
-    return np.int64(low), np.int64(high)
+    for i in range(start, end):
+        low = min(low, table[a, i])
+        high = max(high, table[a, i])
+    return low, high
 
 
 @compiled
@@ -51,41 +57,42 @@ def lowest_node(tree, offset, leaf, leaf_offset, low, high):
 
 
 @compiled
-def _width(lines, places, tree, leaf, weight, a, low, high):
+def _width(lines, places, tree, leaf, scales, a, low, high):
     """Normalised width of attribute ``a`` over the codes low … high, times its weight; 0 when it is one value."""
     if low == high:
         return 0.0
     kind, size, missing = lines[a, 0], lines[a, 1], lines[a, 2]
     if high == missing:
-        return weight[a]  # missing and present together are published as the root
+        return scales[a, 0]  # missing and present together are published as the root
     if kind == ORDERED:
         offset = lines[a, 3]
-        return weight[a] * (places[offset + high] - places[offset + low])
+        # Never nothing: two values so close that their distance is lost to rounding can still be told apart.
+        return max(scales[a, 0] * ((places[offset + high] - places[offset + low]) / scales[a, 1]), TINY)
     if kind == NOMINAL:
-        return weight[a] * (high - low + 1) / size
+        return scales[a, 0] * ((high - low + 1) / size)
     node = lowest_node(tree, lines[a, 4], leaf, lines[a, 5], low, high)
     row = lines[a, 4] + node
-    return weight[a] * (tree[row, 2] - tree[row, 1] + 1) / size
+    return scales[a, 0] * ((tree[row, 2] - tree[row, 1] + 1) / size)
 
 
 @compiled
-def _select(column, low, high, rank, counts):
+def _select(table, a, start, end, low, high, rank, counts):
     """The code at ``rank`` in sorted order, how many are smaller, how many are equal.
 
     Radix selection: histogram the range, keep the bucket that holds the rank, repeat. At most
     three passes over a node however many distinct values the line has, and no sort.
     """
+    buckets = max(256, min(np.int64(end - start), counts.size - 1))
     below = 0
     while True:
         span = high - low + 1
         shift = 0
-        buckets = max(256, min(column.size, counts.size))
         while (span >> shift) >= buckets:
             shift += 1
         for b in range((span >> shift) + 1):
             counts[b] = 0
-        for i in range(column.size):
-            v = column[i]
+        for i in range(start, end):
+            v = np.int64(table[a, i])
             if low <= v <= high:
                 counts[(v - low) >> shift] += 1
         b = 0
@@ -93,17 +100,17 @@ def _select(column, low, high, rank, counts):
             below += counts[b]
             b += 1
         if shift == 0:
-            return low + b, below, counts[b]
+            return low + b, below, np.int64(counts[b])
         low = low + (b << shift)
         high = min(high, low + (1 << shift) - 1)
 
 
 @compiled
-def _next_code(column, code):
+def _next_code(table, a, start, end, code):
     """The smallest code above ``code``."""
     best = np.int32(2147483647)
-    for i in range(column.size):
-        v = column[i]
+    for i in range(start, end):
+        v = table[a, i]
         if v > code:
             best = min(best, v)
     return np.int64(best)
@@ -118,43 +125,44 @@ def _clear(histograms, summaries, side, size):
 
 
 @compiled
-def _sides_hold(codes, part, cut, ties, rules, bounds, histograms, summaries):
+def _sides_hold(table, a, start, end, cut, ties, rules, bounds, histograms, summaries):
     """Whether both sides of a cut meet every requirement that is about a sensitive value."""
     for r in range(rules.shape[0]):
-        kind, size = rules[r, 0], rules[r, 2]
-        values = part[rules[r, 1]]
+        kind, row, size = rules[r, 0], rules[r, 1], rules[r, 2]
         _clear(histograms, summaries, 0, size)
         _clear(histograms, summaries, 1, size)
         left_ties = ties
-        for i in range(codes.size):
-            v = codes[i]
+        for i in range(start, end):
+            v = table[a, i]
             side = 1 if v >= cut else 0
             if v == cut and left_ties > 0:
                 side = 0
                 left_ties -= 1
-            add(histograms[side], summaries[side], kind, values[i])
-        if not (holds(summaries[0], kind, bounds[r, 0]) and holds(summaries[1], kind, bounds[r, 0])):
+            add(histograms, summaries, side, kind, table[row, i])
+        if not (holds(summaries, 0, kind, bounds[r, 0]) and holds(summaries, 1, kind, bounds[r, 0])):
             return False
     return True
 
 
 @compiled
-def _sorted(codes, low, high):
-    """The positions of the codes in stable ascending order: radix sort, eleven bits a pass."""
-    n = codes.size
-    order = np.arange(n).astype(np.uint32)
-    spare = np.empty(n, dtype=np.uint32)
+def _sorted(table, a, start, end, low, high):
+    """The records of a node in stable ascending order of line ``a``: radix sort, eleven bits a pass."""
+    n = np.int64(end - start)
+    order = np.empty(n, dtype=np.uint64)
+    spare = np.empty(n, dtype=np.uint64)
+    for i in range(n):
+        order[i] = start + np.uint64(i)
     counts = np.empty(2049, dtype=np.int64)
     shift = 0
     while (high - low) >> shift > 0:
         for b in range(2049):
             counts[b] = 0
         for i in range(n):
-            counts[(((codes[i] - low) >> shift) & 2047) + 1] += 1
+            counts[(((table[a, order[i]] - low) >> shift) & 2047) + 1] += 1
         for b in range(2048):
             counts[b + 1] += counts[b]
         for i in range(n):
-            b = ((codes[order[i]] - low) >> shift) & 2047
+            b = ((table[a, order[i]] - low) >> shift) & 2047
             spare[counts[b]] = order[i]
             counts[b] += 1
         order, spare = spare, order
@@ -163,57 +171,55 @@ def _sorted(codes, low, high):
 
 
 @compiled
-def _scan(codes, part, low, high, least, relaxed, rules, bounds, histograms, summaries):
+def _scan(table, a, start, end, low, high, least, relaxed, rules, bounds, histograms, summaries):
     """The allowable cut nearest the median among all of them, or 0 records on the left.
 
     One pass from each end with every requirement as a running state: what holds on the left of
     position p, and what holds on its right.
     """
-    n = codes.size
-    order = _sorted(codes, low, high)
+    n = np.int64(end - start)
+    order = _sorted(table, a, start, end, low, high)
     good = np.ones(n + 1, dtype=np.uint8)
     for r in range(rules.shape[0]):
-        kind, size = rules[r, 0], rules[r, 2]
-        values = part[rules[r, 1]]
+        kind, row, size = rules[r, 0], rules[r, 1], rules[r, 2]
         for side in range(2):
             _clear(histograms, summaries, 0, size)
             for step in range(n):
                 i = step if side == 0 else n - 1 - step
-                add(histograms[0], summaries[0], kind, values[order[i]])
-                if not holds(summaries[0], kind, bounds[r, 0]):
+                add(histograms, summaries, 0, kind, table[row, order[i]])
+                if not holds(summaries, 0, kind, bounds[r, 0]):
                     good[i + 1 if side == 0 else i] = 0
     best, cut, ties = 0, 0, 0
     run = 0  # records before position p that share the code at p
     for p in range(1, n):
-        here = codes[order[p]]
-        run = run + 1 if here == codes[order[p - 1]] else 0
+        here = np.int64(table[a, order[p]])
+        run = run + 1 if here == table[a, order[p - 1]] else 0
         if good[p] == 0 or p < least or n - p < least or (run > 0 and not relaxed):
             continue
         if best == 0 or abs(2 * p - n) < abs(2 * best - n):
-            best, cut, ties = p, np.int64(here), run
+            best, cut, ties = p, here, run
     return best, cut, ties
 
 
 @compiled
-def _cut_line(part, a, low, high, missing, least, relaxed, rules, bounds, counts, histograms, summaries):
+def _cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, bounds, counts, histograms, summaries):
     """The allowable cut of an ordered or nominal line: (records on the left, cut, equal codes that go left).
 
     Missing is split from present where that is allowable, since together they publish nothing;
     otherwise the cut nearest the median.
     """
-    codes = part[a]
-    n = codes.size
+    n = np.int64(end - start)
     if high == missing:
         left = 0
-        for i in range(n):
-            left += codes[i] != missing
+        for i in range(start, end):
+            left += table[a, i] != missing
         if (
             left >= least
             and n - left >= least
-            and _sides_hold(codes, part, high, 0, rules, bounds, histograms, summaries)
+            and _sides_hold(table, a, start, end, high, 0, rules, bounds, histograms, summaries)
         ):
             return left, high, 0
-    median, below, equal = _select(codes, low, high, n // 2, counts)
+    median, below, equal = _select(table, a, start, end, low, high, n // 2, counts)
     if relaxed:
         left, cut, ties = n // 2, median, n // 2 - below
     else:
@@ -227,10 +233,10 @@ def _cut_line(part, a, low, high, missing, least, relaxed, rules, bounds, counts
         if lower_fits and (not upper_fits or n - 2 * lower <= 2 * upper - n):
             left, cut = lower, median
         else:
-            left, cut = upper, _next_code(codes, median)
-    if _sides_hold(codes, part, cut, ties, rules, bounds, histograms, summaries):
+            left, cut = upper, _next_code(table, a, start, end, median)
+    if _sides_hold(table, a, start, end, cut, ties, rules, bounds, histograms, summaries):
         return left, cut, ties
-    return _scan(codes, part, low, high, least, relaxed, rules, bounds, histograms, summaries)
+    return _scan(table, a, start, end, low, high, least, relaxed, rules, bounds, histograms, summaries)
 
 
 @compiled
@@ -247,17 +253,16 @@ def _child(tree, first, count, code):
 
 
 @compiled
-def _cut_tree(part, a, first, count, tree, least, rules, bounds, child, sizes):
+def _cut_tree(table, a, start, end, first, count, tree, least, rules, bounds, child, sizes):
     """Specialise to the children of a node: how many parts there are, or 0 where one would break a requirement.
 
     ``child`` gets the child of every record, ``sizes`` the records of every child.
     """
-    codes = part[a]
     for c in range(count):
         sizes[c] = 0
-    for i in range(codes.size):
-        c = _child(tree, first, count, codes[i])
-        child[i] = c
+    for i in range(start, end):
+        c = _child(tree, first, count, table[a, i])
+        child[i - start] = c
         sizes[c] += 1
     parts = 0
     for c in range(count):
@@ -265,75 +270,95 @@ def _cut_tree(part, a, first, count, tree, least, rules, bounds, child, sizes):
             return 0
         parts += sizes[c] > 0
     for r in range(rules.shape[0]):
-        kind = rules[r, 0]
-        values = part[rules[r, 1]]
+        kind, row = rules[r, 0], rules[r, 1]
         histograms = np.zeros((count, rules[r, 2]), dtype=np.int64)
         summaries = np.zeros((count, 2))
-        for i in range(codes.size):
-            add(histograms[child[i]], summaries[child[i]], kind, values[i])
+        for i in range(start, end):
+            add(histograms, summaries, child[i - start], kind, table[row, i])
         for c in range(count):
-            if sizes[c] > 0 and not holds(summaries[c], kind, bounds[r, 0]):
+            if sizes[c] > 0 and not holds(summaries, c, kind, bounds[r, 0]):
                 return 0
     return parts
 
 
 @compiled
-def _arrange_two(codes, left, cut, ties, order):
+def _arrange_two(table, a, start, end, left, cut, ties, order):
     """The order that brings the records below the cut (and the first ``ties`` equal ones) to the front."""
     x, y = np.uint64(0), np.uint64(left)
-    for i in range(codes.size):
-        v = codes[i]
-        goes_left = v < cut
-        if ties > 0 and v == cut:
-            goes_left = True
-            ties -= 1
-        # Picks x or y without a branch, which would be mispredicted for every other record.
-        m = np.uint64(goes_left)
+    if ties > 0:
+        for i in range(start, end):
+            v = table[a, i]
+            if v < cut or (v == cut and ties > 0):
+                ties -= v == cut
+                order[x] = i
+                x += np.uint64(1)
+            else:
+                order[y] = i
+                y += np.uint64(1)
+        return
+    # Strict cuts pick x or y without a branch, which would be mispredicted for every other record; counting
+    # ties in the same loop would bring the branch back (this step was 5 times slower with it).
+    for i in range(start, end):
+        m = np.uint64(table[a, i] < cut)
         order[y ^ ((x ^ y) & (np.uint64(0) - m))] = i
         x += m
         y += np.uint64(1) - m
 
 
 @compiled
-def _arrange_many(child, count, sizes, order):
+def _arrange_many(child, start, count, sizes, order):
     """The order that brings the records of each child together, children in line order."""
     places = np.empty(count, dtype=np.uint64)
     total = 0
     for c in range(count):
         places[c] = total
         total += sizes[c]
-    for i in range(total):
+    for i in range(np.uint64(total)):
         c = child[i]
-        order[places[c]] = i
+        order[places[c]] = start + i
         places[c] += np.uint64(1)
 
 
 @compiled
-def _move(part, low, high, order, spare):
-    """Put every column of the node in the given order.
+def _move(table, start, end, order, spare, nodes, low, high, node):
+    """Put the records of a node in the given order, and note the smallest box around each of its parts.
 
-    The hottest loop: unsigned positions let it be a vector gather, and a column of one value is in
-    any order already.
+    The hottest loop: unsigned positions let it be a vector gather. A column of one value is in any
+    order already, and its parts need no look at it.
     """
-    n = part.shape[1]
-    for c in range(part.shape[0]):
-        if c < low.size and low[c] == high[c]:
+    d = low.shape[1]
+    n = end - start
+    first, last = nodes[node, CHILD], nodes[node, CHILD] + nodes[node, CHILDREN]
+    for c in range(table.shape[0]):
+        if c < d and low[node, c] == high[node, c]:
+            for child in range(first, last):
+                low[child, c] = high[child, c] = low[node, c]
             continue
-        column = part[c]
         for i in range(n):
-            spare[i] = column[order[i]]
-        for i in range(n):
-            column[i] = spare[i]
+            spare[i] = table[c, order[i]]
+        for child in range(first, last):
+            begin, stop = np.uint64(nodes[child, START]), np.uint64(nodes[child, END])
+            smallest = spare[begin - start]
+            largest = smallest
+            for i in range(begin, stop):
+                v = spare[i - start]
+                table[c, i] = v
+                smallest = min(smallest, v)
+                largest = max(largest, v)
+            if c < d:
+                low[child, c] = smallest
+                high[child, c] = largest
 
 
 @compiled
-def _room(nodes, needed):
-    if needed <= nodes.shape[0]:
-        return nodes
-    larger = np.empty((max(needed, 2 * nodes.shape[0]), NODE_WIDTH), dtype=np.int32)
-    for node in range(nodes.shape[0]):
-        for field in range(NODE_WIDTH):
-            larger[node, field] = nodes[node, field]
+def _room(table, needed):
+    """The table itself, or a copy with room for more rows."""
+    if needed <= table.shape[0]:
+        return table
+    larger = np.empty((max(needed, 2 * table.shape[0]), table.shape[1]), dtype=np.int32)
+    for row in range(table.shape[0]):
+        for field in range(table.shape[1]):
+            larger[row, field] = table[row, field]
     return larger
 
 
@@ -350,7 +375,7 @@ def _open_node(nodes, node, parent, begins, start, end, waiting):
 
 
 @compiled
-def grow(table, begin, stop, lines, places, weight, tree, leaf, least, rules, bounds, relaxed, most_cuts):
+def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, bounds, relaxed, most_cuts):
     """Cut the records ``begin … stop`` until no allowable cut is left, or ``most_cuts`` were made.
 
     Parameters
@@ -358,10 +383,11 @@ def grow(table, begin, stop, lines, places, weight, tree, leaf, least, rules, bo
     table
         int32, one row per column: d quasi-identifiers, record numbers, sensitive codes. Reordered in place.
     lines
-        int64 (d, 6): kind, codes without the missing one counted as leaves, missing code or -1,
-        offset into ``places``, into ``tree``, into ``leaf``.
+        int64 (d, 6): kind, number of codes, missing code or -1, offset into ``places``, into ``tree``, into ``leaf``.
     places
-        Where each code lies on its line, scaled to 0 … 1.
+        How far each code of an ordered line lies from the first.
+    scales
+        float64 (d, 2): weight of each line, and how far its last code lies from the first.
     tree
         int32 (nodes, 5) of all hierarchies: parent, first code, last code, first child, children.
     least
@@ -371,7 +397,8 @@ def grow(table, begin, stop, lines, places, weight, tree, leaf, least, rules, bo
 
     Returns
     -------
-    int32 (nodes, 7), parents before children, the children of a node together and in line order.
+    The nodes, int32 (nodes, 7), parents before children, the parts of a cut side by side in line order, and the
+    smallest box around each: its lowest and its highest codes, int32 (nodes, d).
     """
     d = lines.shape[0]
     n = stop - begin
@@ -387,73 +414,68 @@ def grow(table, begin, stop, lines, places, weight, tree, leaf, least, rules, bo
     summaries = np.zeros((2, 2))
     child = np.empty(n if tree.shape[0] > 0 else 1, dtype=np.int32)
     sizes = np.empty(most_children, dtype=np.int64)
-    low = np.empty(d, dtype=np.int64)
-    high = np.empty(d, dtype=np.int64)
     width = np.empty(d)
 
     nodes = np.empty((1024, NODE_WIDTH), dtype=np.int32)
+    low = np.empty((1024, d), dtype=np.int32)
+    high = np.empty((1024, d), dtype=np.int32)
     _open_node(nodes, 0, -1, 0, begin, stop, -1)
+    for a in range(d):
+        low[0, a], high[0, a] = _extremes(table, a, np.uint64(begin), np.uint64(stop))
     used = 1
     waiting = 0
     cuts = 0
     while waiting >= 0 and cuts < most_cuts:
         node = waiting
         waiting = nodes[node, CHILD]
-        start, end = np.int64(nodes[node, START]), np.int64(nodes[node, END])
+        start, end = np.uint64(nodes[node, START]), np.uint64(nodes[node, END])
         nodes[node, ATTRIBUTE] = LEAF
-        if end - start < 2 * least:
+        if np.int64(end - start) < 2 * least:
             continue
-        part = table[:, start:end]
         for a in range(d):
-            low[a], high[a] = _extremes(part[a])
-            width[a] = _width(lines, places, tree, leaf, weight, a, low[a], high[a])
+            width[a] = _width(lines, places, tree, leaf, scales, a, low[node, a], high[node, a])
         while True:
             a = np.argmax(width)
             if width[a] <= 0.0:
                 break
             width[a] = 0.0
+            bottom, top = np.int64(low[node, a]), np.int64(high[node, a])
             if lines[a, 0] == TREE:
                 offset = lines[a, 4]
-                at = offset + lowest_node(tree, offset, leaf, lines[a, 5], low[a], high[a])
+                at = offset + lowest_node(tree, offset, leaf, lines[a, 5], bottom, top)
                 first, count = offset + tree[at, 3], np.int64(tree[at, 4])
-                parts = _cut_tree(part, a, first, count, tree, least, rules, bounds, child, sizes)
+                parts = _cut_tree(table, a, start, end, first, count, tree, least, rules, bounds, child, sizes)
                 if parts == 0:
                     continue
-                _arrange_many(child, count, sizes, order)
-                nodes = _room(nodes, used + parts)
+                _arrange_many(child, start, count, sizes, order)
+                nodes, low, high = _room(nodes, used + parts), _room(low, used + parts), _room(high, used + parts)
                 nodes[node, ATTRIBUTE], nodes[node, CHILD], nodes[node, CHILDREN] = a, used, parts
+                at = np.int64(start)
                 for c in range(count):
                     if sizes[c] > 0:
-                        begins = np.int64(tree[first + c, 1])
-                        _open_node(nodes, used, node, begins, start, start + sizes[c], waiting)
-                        start += sizes[c]
+                        _open_node(nodes, used, node, np.int64(tree[first + c, 1]), at, at + sizes[c], waiting)
+                        at += sizes[c]
                         waiting = used
                         used += 1
             else:
                 left, cut, ties = _cut_line(
-                    part, a, low[a], high[a], lines[a, 2], least, relaxed, rules, bounds, counts, histograms, summaries
-                )
+                    table, a, start, end, bottom, top, lines[a, 2], least, relaxed, rules, bounds, counts,
+                    histograms, summaries,
+                )  # fmt: skip
                 if left == 0:
                     continue
-                _arrange_two(part[a], left, cut, ties, order)
-                nodes = _room(nodes, used + 2)
+                _arrange_two(table, a, start, end, left, cut, ties, order)
+                at = np.int64(start) + left
+                nodes, low, high = _room(nodes, used + 2), _room(low, used + 2), _room(high, used + 2)
                 nodes[node, ATTRIBUTE], nodes[node, CHILD], nodes[node, CHILDREN] = a, used, 2
-                _open_node(nodes, used, node, low[a], start, start + left, waiting)
-                _open_node(nodes, used + 1, node, cut, start + left, end, used)
+                _open_node(nodes, used, node, bottom, np.int64(start), at, waiting)
+                _open_node(nodes, used + 1, node, cut, at, np.int64(end), used)
                 waiting = used + 1
                 used += 2
-            _move(part, low, high, order, spare)
+            _move(table, start, end, order, spare, nodes, low, high, node)
             cuts += 1
             break
-    return nodes[:used].copy()
-
-
-@compiled
-def boxes(table, d, starts, ends, first, last, low, high):
-    """The smallest box around each of the classes ``first … last``, into ``low`` and ``high`` (classes × d)."""
-    for c in range(first, last):
-        for a in range(d):
-            low[c, a], high[c, a] = _extremes(table[a, starts[c] : ends[c]])
+    return nodes[:used].copy(), low[:used].copy(), high[:used].copy()
 
 
 @compiled

@@ -14,17 +14,17 @@ DISTINCT = 0
 
 
 @compiled
-def add(histogram, summary, kind, value):
-    """Let one record with sensitive ``value`` join the group."""
-    before = histogram[value]
-    histogram[value] = before + 1
+def add(histograms, summaries, group, kind, value):
+    """Let one record with sensitive ``value`` join a group."""
+    before = histograms[group, value]
+    histograms[group, value] = before + 1
     if kind == DISTINCT and before == 0:
-        summary[0] += 1.0
+        summaries[group, 0] += 1.0
 
 
 @compiled
-def holds(summary, kind, a):
-    """Whether the group meets the requirement now."""
+def holds(summaries, group, kind, a):
+    """Whether a group meets the requirement now."""
     if kind == DISTINCT:
-        return summary[0] >= a
+        return summaries[group, 0] >= a
     return False

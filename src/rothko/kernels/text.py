@@ -28,3 +28,29 @@ def join_fields(indices, bases, offsets, data, first, last):
                 out[at] = data[j]
                 at += 1
     return out
+
+
+@compiled
+def parse_integers(offsets, data, present, out):
+    """Read texts as whole numbers if every one is written as a computer would write it; False at the first other.
+
+    No blanks, no plus, no leading zeros, at most 18 digits: what is read can be written back to the same text.
+    """
+    for i in range(offsets.size - 1):
+        if not present[i]:
+            out[i] = 0
+            continue
+        at, end = offsets[i], offsets[i + 1]
+        negative = at < end and data[at] == 45
+        at += negative
+        digits = end - at
+        if digits < 1 or digits > 18 or (data[at] == 48 and (digits > 1 or negative)):
+            return False
+        number = np.int64(0)
+        for j in range(at, end):
+            digit = np.int64(data[j]) - 48
+            if digit < 0 or digit > 9:
+                return False
+            number = number * 10 + digit
+        out[i] = -number if negative else number
+    return True

@@ -48,7 +48,7 @@ class Problem:
 
     lines: NDArray[np.int64]
     places: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    scales: NDArray[np.float64]
     tree: NDArray[np.int32]
     leaf: NDArray[np.int32]
     least: int
@@ -59,7 +59,7 @@ class Problem:
     def arguments(self) -> tuple[Any, ...]:
         """The arrays in the order in which the kernel takes them."""
         return (
-            self.lines, self.places, self.weight, self.tree, self.leaf, self.least, self.rules, self.bounds,
+            self.lines, self.places, self.scales, self.tree, self.leaf, self.least, self.rules, self.bounds,
             self.relaxed,
         )  # fmt: skip
 
@@ -95,7 +95,7 @@ def problem(
     return Problem(
         lines=lines,
         places=np.concatenate(places),
-        weight=np.array([line.weight for line in encoded.lines], dtype=np.float64),
+        scales=np.array([(line.weight, line.span) for line in encoded.lines], dtype=np.float64),
         tree=np.concatenate(trees),
         leaf=np.concatenate(leaves),
         least=max(1, *(r.least for r in requirements)) if requirements else 1,

@@ -50,7 +50,7 @@ def publish(encoded: Encoded, partition: Partition, form: str, *, threads: int =
         if len(published_names(line, form)) == 2:
             return _bounds(line, low, high)
         if form == "mean" and line.kind is Kind.ORDERED and _is_number(line.values.type):
-            return (_mean(line, encoded.codes[i], partition),)
+            return (_mean(line, i, encoded.codes[i], partition),)
         if form == "region":
             return (region_of_class(line, i, partition),)
         return (_distinct(line, low, high, range_labels),)
@@ -167,14 +167,14 @@ def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tupl
     return tuple(columns)
 
 
-def _mean(line: Line, codes: NDArray[np.int32], partition: Partition) -> Published:
+def _mean(line: Line, i: int, codes: NDArray[np.int32], partition: Partition) -> Published:
     """The mean of each class; missing where the class has missing values."""
-    numbers = np.append(line.values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.nan)
-    held = numbers[codes[partition.order]]
-    # Shifted by the middle of the line, so that the mean of large, close numbers keeps its digits.
-    shift = float(numbers[len(numbers) // 2]) if len(numbers) > 1 else 0.0
-    shift = 0.0 if np.isnan(shift) else shift
-    means = np.add.reduceat(held - shift, partition.starts[:-1]) / partition.sizes + shift
+    numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
+    # Counted from the smallest number of the class: the mean of large, close numbers keeps its digits, and a
+    # far number in another class takes nothing from it.
+    lowest = numbers[partition.low[:, i]]
+    held = numbers[codes[partition.order]] - np.repeat(lowest, partition.sizes)
+    means = np.add.reduceat(held, partition.starts[:-1]) / partition.sizes + lowest
     values, of_class = np.unique(means, return_inverse=True, equal_nan=True)
     return Published(line.name, pa.array(values, from_pandas=True), of_class.astype(np.int32))
 

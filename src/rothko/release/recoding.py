@@ -6,7 +6,7 @@ anyway): every possible value vector falls in exactly one region. ``apply`` send
 
 - an unseen number or date falls in the region around it;
 - an unseen leaf of a hierarchy goes where the first known leaf under its lowest known ancestor goes;
-- a value that neither the data nor the hierarchy knows cannot be placed: the record is suppressed
+- a value with no known ancestor below the root cannot be placed: the record is suppressed
   (``*`` in every quasi-identifier) and counted.
 
 A new record joins its class: it shows what the class shows. With ``range`` that is the box around the
@@ -27,17 +27,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rothko.data.encode import Encoded
+from rothko.data.encode import Encoded, build_hierarchy
 from rothko.data.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import open_source
 from rothko.errors import InputError
 from rothko.methods.partition import Partition
-from rothko.policy import Policy
+from rothko.policy import Column, Policy
 from rothko.release.publish import ROOT, Published, region_of_class
 
 FORMAT = "rothko recoding 1"
+BY_RULE = ("mask", "intervals", "breaks", "dates")
+"""Hierarchies that follow from the values, also from unseen ones."""
 LARGE = 10_000
 """Above this many regions the arrays go to a Parquet file beside the JSON."""
 
@@ -60,8 +62,8 @@ class Attribute:
     hierarchy: Hierarchy | None = None
 
     @classmethod
-    def of(cls, line: Line, cut_codes: NDArray[np.integer]) -> Attribute:
-        """Keep of a line what its cuts need."""
+    def of(cls, line: Line, cut_codes: NDArray[np.integer], *, by_rule: bool) -> Attribute:
+        """Keep of a line what its cuts need; a hierarchy that a rule makes anew is not kept."""
         codes = np.unique(cut_codes)
         labelled = line.kind is not Kind.ORDERED or pa.types.is_string(line.values.type)
         inside = codes[codes < len(line.values)]
@@ -74,43 +76,53 @@ class Attribute:
             missing_part=int(np.searchsorted(codes, len(line.values), side="right")),
             labels=line.texts if labelled else pa.array([], pa.string()),
             parts=known if labelled else np.empty(0, dtype=np.int32),
-            hierarchy=line.hierarchy,
+            hierarchy=None if by_rule else line.hierarchy,
         )
 
-    def place(self, column: pa.ChunkedArray) -> NDArray[np.int32]:
+    def place(self, column: pa.ChunkedArray, spec: Column) -> NDArray[np.int32]:
         """The part of each value; -1 where it is unknown."""
         distinct = pc.dictionary_encode(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
         if isinstance(distinct, pa.ChunkedArray):
             distinct = distinct.combine_chunks()
         values = distinct.dictionary
-        parts = self._parts_of(values)
+        parts = self._parts_of(values, spec)
         parts = np.append(parts, np.int32(self.missing_part))
         indices = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
         return np.asarray(parts[indices])
 
-    def _parts_of(self, values: pa.Array) -> NDArray[np.int32]:
-        if len(values) == 0:
-            return np.empty(0, dtype=np.int32)
+    def _parts_of(self, values: pa.Array, spec: Column) -> NDArray[np.int32]:
+        """The part of each distinct value."""
         if len(self.labels) or self.kind is not Kind.ORDERED:
             texts = as_text(values)
-            known = pc.index_in(texts, value_set=self.labels)
-            at = pc.fill_null(known, -1).to_numpy(zero_copy_only=False)
-            if self.hierarchy is not None and known.null_count:
-                tree = self.hierarchy.restrict(self.labels, column=self.name, missing=False)
-                unseen = at < 0
-                leaf = self.hierarchy.ancestor_of(texts.filter(pa.array(unseen)), tree)
-                order = pc.index_in(tree.leaves, value_set=self.labels).to_numpy()
-                at = at.copy()
-                at[unseen] = np.where(leaf >= 0, order[np.maximum(leaf, 0)] if len(order) else -1, -1)
-            return np.where(at >= 0, np.append(self.parts, np.int32(-1))[at], -1).astype(np.int32)
+            known = pc.fill_null(pc.index_in(texts, value_set=self.labels), -1).to_numpy(zero_copy_only=False)
+            parts = np.append(self.parts, np.int32(-1))[known]
+            if self.kind is Kind.TREE:
+                unseen = np.flatnonzero(known < 0)
+                parts[unseen] = self._parts_under(values.take(pa.array(unseen)), spec)
+            return np.asarray(parts, dtype=np.int32)
         try:
-            values = values.cast(self.type) if not pa.types.is_floating(values.type) else values
-            edges = self.edges.cast(values.type) if values.type != self.type else self.edges
+            values = values if pa.types.is_floating(values.type) else values.cast(self.type)
+            return _below(self.edges.cast(values.type), values)
         except pa.ArrowInvalid:
             raise InputError(
                 f"Column {self.name!r} holds {values.type} and the recoding was made for {self.type}."
             ) from None
-        return _below(edges, values)
+
+    def _parts_under(self, unseen: pa.Array, spec: Column) -> NDArray[np.int32]:
+        """Where unseen leaves go: to the first known leaf under their lowest known ancestor below the root."""
+        nowhere = np.full(len(unseen), -1, dtype=np.int32)
+        if len(unseen) == 0 or len(self.labels) == 0:
+            return nowhere
+        texts = as_text(unseen)
+        hierarchy = self.hierarchy
+        if hierarchy is None:
+            # Made by rule from the values themselves: the same rule finds the nodes above new ones.
+            every = pa.concat_arrays([_from_json(self.labels.to_pylist(), unseen.type), unseen])
+            hierarchy = build_hierarchy(self.name, every, as_text(every), np.ones(len(every), dtype=np.int64), spec)
+        tree = hierarchy.restrict(self.labels, column=self.name, missing=False)
+        leaf = hierarchy.ancestor_of(texts, tree)
+        place = pc.index_in(tree.leaves, value_set=self.labels).to_numpy(zero_copy_only=False)
+        return np.where(leaf >= 0, self.parts[place[np.maximum(leaf, 0)]], nowhere)
 
 
 def _below(edges: pa.Array, values: pa.Array) -> NDArray[np.int32]:
@@ -153,7 +165,8 @@ class Recoding:
         for i, line in enumerate(encoded.lines):
             nodes = later[line_of == i]
             codes = cuts.begins[nodes]
-            attributes.append(Attribute.of(line, codes))
+            spec = policy.columns[line.name].hierarchy
+            attributes.append(Attribute.of(line, codes, by_rule=spec is not None and spec.kind in BY_RULE))
             begins[nodes] = np.searchsorted(np.unique(codes), codes) + 1
         leaf = np.full(len(parent), -1, dtype=np.int32)
         leaf[cuts.leaf] = np.arange(partition.classes, dtype=np.int32)
@@ -180,7 +193,7 @@ class Recoding:
         """The class of each record of a typed table, -1 for one that cannot be placed."""
         from rothko.kernels.descend import descend
 
-        places = np.stack([attribute.place(table[attribute.name]) for attribute in self.attributes])
+        places = np.stack([a.place(table[a.name], self.policy.columns[a.name]) for a in self.attributes])
         # A value that is unknown cannot be vouched for, even where no cut asks for it.
         unknown = (places < 0).any(axis=0)
         out = np.empty(table.num_rows, dtype=np.int32)

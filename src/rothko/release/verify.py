@@ -17,8 +17,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.feather as feather
+import pyarrow.parquet as pq
 
-from rothko.data.sql import connect, file_literal, literal, quoted
+from rothko.data.sql import connect, file_literal, literal
 from rothko.privacy.requirement import Requirement
 
 
@@ -87,8 +88,7 @@ def verify(
     """
     with connect(threads) as connection:
         connection.execute("SET preserve_insertion_order = false")
-        _name_it(connection, data)
-        columns = tuple(connection.table("released").columns)
+        columns = _open(connection, data)
         findings: dict[int, Finding] = {}
         groups: dict[tuple[str, ...], list[int]] = {}
         everything = tuple(quasi_identifiers)
@@ -98,9 +98,10 @@ def verify(
         groups.setdefault(everything, [])
         rows = classes = 0
         for over, members in groups.items():
-            by = [column for q in over for column in quasi_identifiers[q]]
-            asked = [requirements[i] for i in members]
-            answer = connection.execute(_question(by, asked, missing)).fetchone()
+            by = [_number_of(column, columns) for q in over for column in quasi_identifiers[q]]
+            of = [None if (c := requirements[i].column) is None else _number_of(c, columns) for i in members]
+            question = _question(by, [requirements[i] for i in members], of, missing)
+            answer = connection.execute(question).fetchone()
             assert answer is not None
             rows, count = int(answer[0]), int(answer[1])
             if over == everything:
@@ -119,45 +120,56 @@ def verify(
         return Verification(rows, columns, classes, tuple(findings[i] for i in range(len(requirements))))
 
 
-def _question(by: Sequence[str], requirements: Sequence[Requirement], missing: Sequence[str]) -> str:
+def _question(
+    by: Sequence[str], requirements: Sequence[Requirement], of: Sequence[str | None], missing: Sequence[str]
+) -> str:
     """One query: per class what each requirement reaches, then the weakest class and those that fail."""
     scores = ["count(*) AS size"]
     answers = ["coalesce(sum(size), 0)", "count(*)"]
-    for j, requirement in enumerate(requirements):
-        value = None if requirement.column is None else _one_missing(requirement.column, missing)
+    for j, (requirement, column) in enumerate(zip(requirements, of, strict=True)):
+        value = None if column is None else _one_missing(column, missing)
         scores.append(f"{requirement.sql(value)} AS score{j}")
         fails = f"NOT coalesce(score{j} >= {requirement.asked!r}, false)"
         answers += [f"min(score{j})", f"count(*) FILTER ({fails})", f"sum(size) FILTER ({fails})"]
-    grouped = ", ".join(quoted(column) for column in by)
-    return f"SELECT {', '.join(answers)} FROM (SELECT {', '.join(scores)} FROM released GROUP BY {grouped})"
+    return f"SELECT {', '.join(answers)} FROM (SELECT {', '.join(scores)} FROM released GROUP BY {', '.join(by)})"
 
 
 def _one_missing(column: str, missing: Sequence[str]) -> str:
     """A sensitive column as text in which everything that means missing is the empty text."""
-    text = f"coalesce(CAST({quoted(column)} AS VARCHAR), '')"
+    text = f"coalesce(CAST({column} AS VARCHAR), '')"
     tokens = [literal(token) for token in (*missing, "nan")]
-    return f"CASE WHEN {text} IN ({', '.join(tokens)}) THEN '' ELSE {text} END"
+    return f"CASE WHEN {text} IN ({', '.join(tokens)}) THEN '' WHEN {text} = '-0.0' THEN '0.0' ELSE {text} END"
 
 
-def _name_it(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> None:
-    """Let the data be the table ``released``."""
-    if isinstance(data, pa.Table):
-        connection.register("released", data)
-        return
-    name = data.name.lower()
-    if name.endswith((".arrow", ".feather")):
-        connection.register("released", feather.read_table(data))
-    elif name.endswith((".csv", ".tsv")):
+def _open(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> tuple[str, ...]:
+    """Let the data be the table ``released`` with the columns c0, c1, …; returns their real names.
+
+    SQL does not tell ``a`` from ``A``: grouping by both would group by one of them twice.
+    """
+    name = "" if isinstance(data, pa.Table) else data.name.lower()
+    if isinstance(data, pa.Table) or name.endswith((".arrow", ".feather")):
+        table = data if isinstance(data, pa.Table) else feather.read_table(data)
+        names = table.column_names
+        connection.register("released", table.rename_columns([f"c{i}" for i in range(len(names))]))
+        return tuple(names)
+    if name.endswith((".csv", ".tsv")):
         delimiter = "\t" if name.endswith(".tsv") else ","
-        header = next(csv.reader(io.StringIO(_first_line(data)), delimiter=delimiter))
-        columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in header)
-        connection.execute(
-            f"CREATE VIEW released AS SELECT * FROM read_csv({file_literal(data)}, delim = {literal(delimiter)}, "
-            "header = true, quote = '\"', escape = '\"', auto_detect = false, strict_mode = true, "
-            f"columns = {{{columns}}})"
+        names = next(csv.reader(io.StringIO(_first_line(data), newline=""), delimiter=delimiter))
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+        rows = (
+            f"read_csv({file_literal(data)}, delim = {literal(delimiter)}, header = true, quote = '\"', "
+            f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, columns = {{{columns}}})"
         )
-    else:
-        connection.execute(f"CREATE VIEW released AS SELECT * FROM read_parquet({file_literal(data)})")
+        connection.execute(f"CREATE VIEW released AS SELECT * FROM {rows}")
+        return tuple(names)
+    names = pq.read_schema(data).names
+    columns = ", ".join(f"c{i}" for i in range(len(names)))
+    connection.execute(f"CREATE VIEW released({columns}) AS SELECT * FROM read_parquet({file_literal(data)})")
+    return tuple(names)
+
+
+def _number_of(column: str, columns: Sequence[str]) -> str:
+    return f"c{columns.index(column)}"
 
 
 def _first_line(path: Path) -> str:

@@ -1,0 +1,193 @@
+"""The documentation says what is so: commands and options, keys, public names, Python blocks, links."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import rothko
+from rothko import hierarchy_spec
+from rothko.cli import app
+from rothko.methods import METHODS
+from rothko.policy import Column, Policy
+from rothko.privacy import REQUIREMENTS
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+
+page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
+
+
+def blocks(text: str, language: str) -> Iterator[str]:
+    for indent, name, body in FENCE.findall(text):
+        if name == language:
+            yield "".join(line.removeprefix(indent) for line in body.splitlines(keepends=True))
+
+
+def prose(text: str) -> str:
+    return FENCE.sub("", text)
+
+
+def section(text: str, title: str) -> str:
+    """What stands under a heading, up to the next one of the same or a higher level."""
+    found = re.search(rf"^(#+) {re.escape(title)}\n", text, re.MULTILINE)
+    assert found, f"there is no section {title!r}"
+    rest = text[found.end() :]
+    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
+    return rest[: end.start()] if end else rest
+
+
+def in_backticks(text: str) -> set[str]:
+    return set(re.findall(r"`([^`\n]+)`", prose(text)))
+
+
+# ── the command line
+
+
+def commands(name: str = "rothko", command: Any = None) -> Iterator[tuple[str, Any]]:
+    command = command or typer.main.get_command(app)
+    if hasattr(command, "commands"):
+        for word, below in command.commands.items():
+            yield from commands(f"{name} {word}", below)
+    else:
+        yield name, command
+
+
+COMMANDS = dict(commands())
+
+
+def options(command: Any) -> set[str]:
+    return {word for p in command.params if p.param_type_name == "option" for word in p.opts + p.secondary_opts}
+
+
+def test_every_command_has_its_section_and_no_other_has_one() -> None:
+    text = (DOCS / "reference/command-line.md").read_text("utf-8")
+    assert set(re.findall(r"^## (rothko .*)$", text, re.MULTILINE)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_described_with_exactly_its_options(name: str) -> None:
+    text = section((DOCS / "reference/command-line.md").read_text("utf-8"), name)
+    described = {word for row in re.findall(r"^\| (`-.*?) \|", text, re.MULTILINE) for word in in_backticks(row)}
+    assert described == options(COMMANDS[name])
+    mentioned = {word for word in in_backticks(text) if word.startswith("-")}
+    assert mentioned <= options(COMMANDS[name])
+
+
+@page
+def test_commands_in_examples_exist(path: Path) -> None:
+    lines = [line for block in blocks(path.read_text("utf-8"), "console") for line in block.splitlines()]
+    for line in lines:
+        if not line.startswith("$ rothko "):
+            continue
+        words = shlex.split(line.removeprefix("$ "))
+        if words[1] == "demo" or words[1].startswith("-"):
+            continue
+        name = next((n for n in COMMANDS if " ".join(words).startswith(n)), None)
+        assert name, f"{line!r} is no command"
+        given = {word for word in words if re.fullmatch(r"-[a-z]|--[a-z-]+", word)}
+        assert given <= options(COMMANDS[name]), line
+
+
+# ── the policy, the certificate, the public names
+
+
+def test_every_key_of_a_policy_is_described() -> None:
+    text = (DOCS / "reference/policy.md").read_text("utf-8")
+    known = {
+        "Top level": set(Policy.model_fields),
+        "Columns": set(Column.model_fields),
+        "Privacy": {*REQUIREMENTS, *(p for r in REQUIREMENTS.values() for p in inspect.signature(r).parameters)},
+        "Method": {*METHODS, *(p for m in METHODS.values() for p in inspect.signature(m).parameters)},
+    }
+    for title, names in known.items():
+        assert names <= in_backticks(section(text, title)), title
+    forms = section(text, "Hierarchies")
+    for kind in hierarchy_spec._FORMS:
+        assert re.search(rf"`\{{?{kind}[:`]", forms), kind
+
+
+def test_every_field_of_a_certificate_is_described() -> None:
+    people = {"age": [23, 27, 31, 35], "disease": ["flu", "cold", "flu", "asthma"]}
+    policy = Policy.quick(people, qi=["age"], sensitive=["disease"], k=2, l=2)
+    release = rothko.anonymize(people, policy)
+    text = (DOCS / "reference/certificate.md").read_text("utf-8")
+    certificate = release.certificate.to_dict()
+    fields = in_backticks(section(text, "certificate.json"))
+    assert set(certificate) <= fields
+    assert set(certificate["requirements"][0]) <= in_backticks(section(text, "requirements"))
+    assert set(certificate["loss"]) <= in_backticks(section(text, "loss"))
+    for nested in ("engine", "versions", "seconds"):
+        assert set(certificate[nested]) <= fields, nested
+
+
+def test_every_field_of_a_recoding_is_described(tmp_path: Path) -> None:
+    people = {"age": [23, 27, 31, 35]}
+    recoding = rothko.anonymize(people, Policy.quick(people, qi=["age"], k=2)).recoding
+    assert recoding is not None
+    recoding.save(tmp_path / "recoding.json")
+    saved: Mapping[str, Any] = json.loads((tmp_path / "recoding.json").read_text("utf-8"))
+    text = section((DOCS / "reference/certificate.md").read_text("utf-8"), "recoding.json")
+    assert set(saved) <= in_backticks(text)
+    assert set(saved["attributes"][0]) <= in_backticks(section(text, "attributes"))
+    assert set(saved["tree"]) <= in_backticks(section(text, "tree"))
+
+
+def test_every_public_name_has_its_section() -> None:
+    text = (DOCS / "reference/python.md").read_text("utf-8")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == rothko.__all__
+
+
+def test_every_requirement_and_method_has_its_page() -> None:
+    assert {p.stem for p in (DOCS / "requirements").glob("*.md")} == {"index", *REQUIREMENTS}
+    assert {p.stem for p in (DOCS / "methods").glob("*.md")} == set(METHODS)
+
+
+@page
+def test_policies_in_examples_are_valid(path: Path) -> None:
+    for block in blocks(path.read_text("utf-8"), "yaml"):
+        Policy.parse(block)
+
+
+# ── Python blocks and links
+
+
+@pytest.mark.parametrize("name", ["tutorial.md", "reference/python.md"])
+def test_python_blocks_run_and_print_what_they_say(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = "\n".join(blocks((DOCS / name).read_text("utf-8"), "python"))
+    assert ">>>" in source
+    test = doctest.DocTestParser().get_doctest(source, {}, name, name, 0)
+    result = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF).run(test)
+    assert not result.failed, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "README.md"], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_relative_links_lead_somewhere(path: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(path.read_text("utf-8"))):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        target, _, anchor = link.partition("#")
+        there = (path.parent / target).resolve() if target else path
+        assert there.exists(), link
+        if anchor and there.suffix == ".md":
+            assert anchor in anchors(there.read_text("utf-8")), link
+
+
+def anchors(text: str) -> set[str]:
+    """The headings of a page as they are linked to: small letters, blanks as hyphens, no other signs."""
+    titles = re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
