@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rothko.data.csv_dialect import CsvOptions
+from rothko.data.csv_dialect import CsvOptions, typed_text
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import Source, open_source
@@ -33,10 +33,10 @@ from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
 from rothko.release.certificate import Certificate
 from rothko.release.publish import Published, publish
-from rothko.release.recoding import Recoding
-from rothko.release.rows import assemble, random_order
+from rothko.release.recoding import Recoding, columns_of, large_files
+from rothko.release.rows import Rows, assemble, random_order
 from rothko.release.verify import Verification, verify
-from rothko.release.write import Staging, companions, output_place, staging, write_table
+from rothko.release.write import Staging, companions, decoded, output_place, staging, write_rows
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done, and how much there is."""
@@ -44,13 +44,6 @@ Progress = Callable[[str, int, int], None]
 
 def _silent(stage: str, done: int, total: int) -> None:
     pass
-
-
-class _Classes(NamedTuple):
-    """The classes as the flow has them: published values by class, and sizes."""
-
-    published: Mapping[str, tuple[Published, ...]]
-    sizes: NDArray[np.int64]
 
 
 class Saved(NamedTuple):
@@ -62,36 +55,38 @@ class Saved(NamedTuple):
     certificate: Certificate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Release:
     """A table that may be released, with what vouches for it."""
 
-    arrow: pa.Table = field(repr=False)
-    """The released rows as an Arrow table."""
+    certificate: Certificate
     recoding: Recoding | None
     """φ, for methods that have one."""
-    certificate: Certificate
-    _classes: _Classes = field(repr=False)
-    _source: Source = field(repr=False)
-    _threads: int = field(default=1, repr=False)
+    _rows: Rows
+    _sizes: NDArray[np.int64]
+    _source: Source
+    _threads: int = 1
+
+    def __repr__(self) -> str:
+        found = self.certificate.verification
+        return f"Release({found.rows:,} records in {found.classes:,} classes, verified: {found.holds})"
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The released rows as an Arrow table; published texts are dictionaries of what is shown."""
+        return self._rows.to_arrow(threads=self._threads)
 
     @property
     def table(self) -> Any:
         """The released rows, in the kind of table that came in."""
-        plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in self.arrow.columns]
-        return self._source.restore(pa.table(plain, names=self.arrow.column_names))
+        return self._source.restore(decoded(self.arrow))
 
     @property
     def classes(self) -> pa.Table:
         """What each class publishes, and how many records it has."""
-        columns = [column for shown in self._classes.published.values() for column in shown]
+        columns = [column for shown in self._rows.published.values() for column in shown]
         shown = {column.name: column.values.take(pa.array(column.of_class)) for column in columns}
-        return pa.table({**shown, "records": self._classes.sizes})
-
-    @property
-    def _names(self) -> dict[str, list[str]]:
-        """Quasi-identifier → the columns that publish it."""
-        return {name: [column.name for column in shown] for name, shown in self._classes.published.items()}
+        return pa.table({**shown, "records": self._sizes})
 
     def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
         """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
@@ -101,24 +96,31 @@ class Release:
         suffix = ".parquet" if self._source.path is None else _suffix_like(self._source.path)
         data, folder = output_place(Path(out), source=self._source.path, overwrite=overwrite, suffix=suffix)
         certificate_path, recoding_path = companions(data, folder)
-        policy = self.certificate.policy
-        with staging() as stage:
-            timings = dict(self.certificate.timings)
+        timings = dict(self.certificate.timings)
+        with staging() as stage, ThreadPoolExecutor(2) as pool:
             temporary = stage.place_for(data)
+            # Writing and verifying leave the interpreter free: the recoding is put together beside them.
+            recoded = pool.submit(_stage_recoding, self.recoding, recoding_path, stage)
             with _timed(timings, "write"):
-                write_table(self.arrow, temporary, threads=self._threads)
-            with _timed(timings, "verify"), ThreadPoolExecutor(1) as pool:
+                write_rows(self._as_written(data), temporary, threads=self._threads)
+            with _timed(timings, "verify"):
                 hashed = pool.submit(_sha256, temporary)
-                checked = _verified(temporary, self.arrow, policy, self._names, self._threads)
-                digest = hashed.result()
+                checked = _verified(temporary, self._rows, self.certificate.policy, self._threads)
             certificate = replace(
-                self.certificate, verification=checked, timings=timings, file=data.name, sha256=digest
+                self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
             )
+            recoded.result()
             stage.place_for(certificate_path).write_text(certificate.to_json(), encoding="utf-8")
-            if self.recoding is not None:
-                _stage_recoding(self.recoding, recoding_path, stage)
-            stage.commit()
+            stage.commit(stale=(recoding_path, *large_files(recoding_path)))
         return Saved(data, certificate_path, None if self.recoding is None else recoding_path, certificate)
+
+    def _as_written(self, data: Path) -> Rows:
+        """The rows; kept columns of a text file get their types back in a file that has types."""
+        text = (".csv", ".tsv")
+        if self._source.path is None or data.suffix in text or _suffix_like(self._source.path) not in text:
+            return self._rows
+        kept = {name: typed_text(column) for name, column in columns_of(self._rows.kept)}
+        return replace(self._rows, kept=pa.table(kept))
 
 
 def anonymize(
@@ -162,7 +164,7 @@ def anonymize(
     )
     timings = dict(release.certificate.timings)
     with _timed(timings, "verify"):
-        checked = _verified(release.arrow, release.arrow, release.certificate.policy, release._names, release._threads)
+        checked = _verified(release.arrow, release._rows, release.certificate.policy, release._threads)
     return replace(release, certificate=replace(release.certificate, verification=checked, timings=timings))
 
 
@@ -214,14 +216,14 @@ def prepare(
         order = random_order(classes, kept, seed, threads=threads) if policy.order == "random" else None
         published = publish(encoded, partition, policy.publish, threads=threads)
         _no_clash(published, kept)
-        released = assemble(source.names, published, kept, classes, order, threads=threads)
+        rows = assemble(source.names, published, kept, classes, order, threads=threads)
         progress("publish", 1, 1)
     with _timed(timings, "measure"):
         recoding = Recoding.of(encoded, partition, published, policy)
         lost = loss(encoded.lines, box_widths(encoded.lines, partition.low, partition.high), partition.sizes)
-    unchecked = Verification(released.num_rows, tuple(released.column_names), partition.classes, ())
+    unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
     certificate = Certificate(policy, unchecked, lost, seed, name, reason, notes=source.notes, timings=timings)
-    return Release(released, recoding, certificate, _Classes(published, partition.sizes), source, threads)
+    return Release(certificate, recoding, rows, partition.sizes, source, threads)
 
 
 def count_threads(asked: int | None) -> int:
@@ -314,12 +316,11 @@ def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> N
         raise PolicyError(f"publish: bounds makes a column {twice!r}, and there is one already; rename it.")
 
 
-def _verified(
-    data: Path | pa.Table, released: pa.Table, policy: Policy, names: Mapping[str, Sequence[str]], threads: int
-) -> Verification:
+def _verified(data: Path | pa.Table, rows: Rows, policy: Policy, threads: int) -> Verification:
     """Verify, and fail closed: also when rows or columns are not those that were meant to leave."""
+    names = {name: [column.name for column in shown] for name, shown in rows.published.items()}
     found = verify(data, policy.privacy, names, missing=policy.missing, threads=threads)
-    if found.columns != tuple(released.column_names) or found.rows != released.num_rows:
+    if found.columns != tuple(rows.columns) or found.rows != len(rows.classes):
         raise VerificationError(
             "Verification failed: the written table has other rows or columns than it should; nothing was released."
         )
@@ -332,13 +333,13 @@ def _verified(
     return found
 
 
-def _stage_recoding(recoding: Recoding, path: Path, stage: Staging) -> None:
-    for target, content in recoding.files(path).items():
+def _stage_recoding(recoding: Recoding | None, path: Path, stage: Staging) -> None:
+    for target, content in ({} if recoding is None else recoding.files(path)).items():
         temporary = stage.place_for(target)
         if isinstance(content, str):
             temporary.write_text(content, encoding="utf-8")
         else:
-            pq.write_table(content, temporary, store_schema=False)
+            pq.write_table(content, temporary, store_schema=False, write_statistics=False)
 
 
 def _sha256(path: Path) -> str:

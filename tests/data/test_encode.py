@@ -254,9 +254,9 @@ def test_a_dictionary_200_000_wide() -> None:
 def test_places_of_extreme_numbers_rise_from_0_to_1(values: list[Any]) -> None:
     line, codes = line_and_codes(pa.array(values))
     check_ranks(line, codes, values)
-    assert np.all(np.isfinite((line.places / line.span)))
+    assert np.all(np.isfinite(line.places / line.span))
     assert ((line.places / line.span)[0], (line.places / line.span)[-1]) == (0.0, 1.0)
-    assert np.all(np.diff((line.places / line.span)) > 0), "different values are at different places"
+    assert np.all(np.diff(line.places / line.span) > 0), "different values are at different places"
 
 
 def test_nanoseconds_that_are_close() -> None:

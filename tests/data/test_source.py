@@ -19,7 +19,6 @@ import pytest
 
 from rothko.data.csv_dialect import CsvOptions
 from rothko.data.source import Source, open_source
-from rothko.data.sql import literal, quoted
 from rothko.errors import InputError
 
 SECRET = "SECRET-4711"
@@ -447,10 +446,3 @@ def test_data_that_is_no_table(data: Any) -> None:
 
 def test_duplicate_columns_are_named() -> None:
     assert refusal(pd.DataFrame([[1, 2]], columns=["a", "a"])) == "the pandas DataFrame has the column 'a' 2 times."
-
-
-def test_names_and_texts_in_sql() -> None:
-    assert (quoted('a"b'), literal("it's")) == ('"a""b"', "'it''s'")
-    name, text = 'a "b" c', 'it\'s "x"'
-    assert duckdb.sql(f"SELECT {literal(text)} AS {quoted(name)}").fetchall() == [(text,)]
-    assert duckdb.sql(f"SELECT {literal(text)} AS {quoted(name)}").columns == [name]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rothko.cli import options
-from rothko.errors import PolicyError
 
 if TYPE_CHECKING:
     from rothko.data.csv_dialect import CsvOptions
@@ -33,6 +32,9 @@ def anonymize(
     k: options.K = None,
     l: options.L = None,  # noqa: E741 (the literature's letter)
     method: Annotated[str | None, typer.Option("--method", help="The algorithm.", show_default="mondrian")] = None,
+    relaxed: Annotated[
+        bool, typer.Option("--relaxed", help="Let Mondrian split equal values (no recoding then).")
+    ] = False,
     publish: Annotated[
         str | None, typer.Option("--publish", help="range, region, mean or bounds.", show_default="range")
     ] = None,
@@ -41,7 +43,7 @@ def anonymize(
     seed: options.Seed = 0,
     threads: options.Threads = None,
     memory: Annotated[
-        str | None, typer.Option("--memory", help="The most memory to use, such as 2GB.", show_default=False)
+        str | None, typer.Option("--memory", help="Refuse a table that needs more, such as 2GB.", show_default=False)
     ] = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = None,
@@ -62,15 +64,18 @@ def anonymize(
     from rothko.policy import Policy
 
     csv = options.csv_options(delimiter, quote, encoding, header)
+    options.either(policy, qi, sensitive, drop, k, l, missing)
     if policy is not None:
-        if qi or sensitive or drop or k or l or missing:
-            raise PolicyError("Give a policy file, or --qi, --sensitive, --drop, --k, --l and --missing, not both.")
         asked = Policy.load(policy)
-        changes = {key: value for key, value in (("method", method), ("publish", publish)) if value is not None}
-        if changes:
-            asked = asked.but(**changes)
+        asked = asked.but(method=method or asked.method, publish=publish or asked.publish)
     else:
-        asked = _quick(data, csv, qi, sensitive, drop, k, l, method or "mondrian", publish or "range", missing, as_json)
+        parts = options.quick(
+            qi=qi, sensitive=sensitive, identifiers=drop, k=k, l=l, missing=missing, method=method or "mondrian",
+            publish=publish or "range",
+        )  # fmt: skip
+        asked = _without_file(data, csv, parts, quiet=as_json)
+    if relaxed:
+        asked = asked.but(method={asked.method.name: {"relaxed": True}})
     limit = options.size("--memory", memory)
     with console.progress(quiet=as_json) as report:
         release = prepare(
@@ -82,37 +87,19 @@ def anonymize(
     _show(saved, as_json)
 
 
-def _quick(
-    data: Path, csv: CsvOptions, qi: str, sensitive: str, drop: str, k: str | None, l: str | None,  # noqa: E741
-    method: str, publish: str, missing: str, as_json: bool,
-) -> Policy:  # fmt: skip
+def _without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: bool) -> Policy:
     """A policy from the options; the columns that they do not name are kept, and a line says so."""
     from rothko.cli import console
     from rothko.data.schema import guess_types
     from rothko.data.source import open_source
     from rothko.policy import Policy
 
-    if not qi:
-        raise PolicyError(
-            "Give a policy file with --policy (rothko draft makes one), or the quasi-identifiers with --qi."
-        )
     source = open_source(data, csv=csv)
-    tokens = options.names(missing)
-    parts = {
-        "qi": options.names(qi),
-        "sensitive": options.names(sensitive),
-        "identifiers": options.names(drop),
-        "k": options.whole("--k", k, 2),
-        "l": options.whole("--l", l, 2),
-        "method": method,
-        "publish": publish,
-        "missing": tokens,
-    }
-    policy = Policy.quick(source.names, **parts)  # type: ignore[arg-type]
-    types = guess_types(source, policy.quasi_identifiers, tokens)
+    policy = Policy.quick(source.names, **parts)
+    types = guess_types(source, policy.quasi_identifiers, parts["missing"])
     if types:
-        policy = Policy.quick(source.names, **parts, types=types)  # type: ignore[arg-type]
-    if not as_json:
+        policy = Policy.quick(source.names, **parts, types=types)
+    if not quiet:
         if policy.kept:
             console.err.print(f"Released as they are: {', '.join(policy.kept)}", markup=False)
         for name, kind in types.items():

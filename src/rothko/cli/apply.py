@@ -40,8 +40,9 @@ def apply(
     done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv)
     console.out.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")
     if done.suppressed:
+        few = " They are fewer than k: leave them out if that matters." if done.suppressed < done.k else ""
         console.out.print(
-            f"{done.suppressed:,} records have values that the recoding does not know and show * throughout."
+            f"{done.suppressed:,} records have values that the recoding does not know and show * throughout.{few}"
         )
     if done.smallest is not None and done.smallest < done.k:
         console.out.print(

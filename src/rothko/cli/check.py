@@ -7,7 +7,6 @@ import json
 import typer
 
 from rothko.cli import options
-from rothko.errors import PolicyError
 
 
 def register(app: typer.Typer) -> None:
@@ -42,19 +41,13 @@ def check(
     from rothko.release.check import check as assess
 
     csv = options.csv_options(delimiter, quote, encoding, header)
+    options.either(policy, qi, sensitive, k, l, missing)
     if policy is not None:
         asked = Policy.load(policy)
-    elif qi:
-        asked = Policy.quick(
-            open_source(data, csv=csv).names,
-            qi=options.names(qi),
-            sensitive=options.names(sensitive),
-            k=options.whole("--k", k, 2),
-            l=options.whole("--l", l, 2),
-            missing=options.names(missing),
-        )
     else:
-        raise PolicyError("Give a policy file with --policy, or the quasi-identifiers with --qi and --k.")
+        asked = Policy.quick(
+            open_source(data, csv=csv).names, **options.quick(qi=qi, sensitive=sensitive, k=k, l=l, missing=missing)
+        )
     found = assess(data, asked, threads=threads, csv=csv)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))

@@ -65,7 +65,8 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
         yield report
     finally:
         timer.cancel()
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
 
 
 def requirements(found: Verification) -> Table:

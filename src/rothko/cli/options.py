@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rothko.errors import InputError
+from rothko.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
     from rothko.data.csv_dialect import CsvOptions
@@ -39,7 +40,10 @@ Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Of a CSV file; sniffed by default.", show_default=False)
 ]
 Quote = Annotated[str | None, typer.Option("--quote", help="The quote of a CSV file.", show_default=False)]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="utf-8, utf-16 or latin-1.", show_default=False)]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", help="Such as utf-8, utf-16 or latin-1; sniffed by default.", show_default=False),
+]
 Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether a CSV file has one; sniffed.", show_default=False)
 ]
@@ -50,6 +54,27 @@ def csv_options(delimiter: str | None, quote: str | None, encoding: str | None, 
     from rothko.data.csv_dialect import CsvOptions
 
     return CsvOptions("\t" if delimiter in ("\\t", "tab") else delimiter, quote, encoding, header)
+
+
+def either(policy: Path | None, qi: str, *others: str | None) -> None:
+    """A policy file, or options that say the same; not both, not neither."""
+    if policy is not None and (qi or any(others)):
+        raise PolicyError("Give a policy file, or --qi and the options that go with it, not both.")
+    if policy is None and not qi:
+        raise PolicyError(
+            "Give a policy file with --policy (rothko draft makes one), or the quasi-identifiers with --qi."
+        )
+
+
+def quick(**given: Any) -> dict[str, Any]:
+    """The options of a run without a policy file, as :meth:`rothko.policy.Policy.quick` takes them."""
+    read: dict[str, Callable[[Any], Any]] = {
+        "k": lambda text: whole("--k", text, 2),
+        "l": lambda text: whole("--l", text, 2),
+        "method": str,
+        "publish": str,
+    }
+    return {key: read.get(key, names)(value) for key, value in given.items()}
 
 
 def names(text: str) -> list[str]:

@@ -444,30 +444,30 @@ class Hierarchy:
             labels = pa.concat_arrays([labels[:last], pa.nulls(1, pa.string()), labels[last:]])
         return _grow(labels, parent)
 
-    def ancestor_of(self, values: pa.Array, tree: Tree) -> _Ints:
-        """Place labels that may not occur in the data: the code of a leaf that stands for each.
+    def lowest_among(self, values: pa.Array, nodes: pa.Array) -> _Ints:
+        """Find for each label the lowest of some nodes that it lies under.
 
         Parameters
         ----------
         values
             Labels, as text; not necessarily distinct.
-        tree
-            What :meth:`restrict` made of this hierarchy.
+        nodes
+            Labels of nodes, as text.
 
         Returns
         -------
-        For each label, the first leaf code under its lowest ancestor (or itself) that is in the tree;
-        −1 for nulls, for labels that the hierarchy does not have, and where that ancestor is the root,
-        which says nothing about them.
+        For each label the index in ``nodes`` of itself or its lowest ancestor that is there; −1 where there is
+        none, for nulls, and for labels that the hierarchy does not have.
         """
         labels = pa.array(self.labels, pa.string())
-        in_tree = pc.index_in(labels, value_set=tree.labels).fill_null(-1).to_numpy()
+        wanted = pc.index_in(labels, value_set=nodes).fill_null(-1).to_numpy()
         node = pc.index_in(_text_array(values), value_set=labels).fill_null(-1).to_numpy().copy()
-        climbing = np.flatnonzero((node >= 0) & (in_tree[node] < 0))
+        climbing = np.flatnonzero((node >= 0) & (wanted[node] < 0))
         while climbing.size:
             node[climbing] = self.parents[node[climbing]]
-            climbing = climbing[in_tree[node[climbing]] < 0]
-        return np.where(node > 0, tree.low[in_tree[node]], -1).astype(np.int32)
+            above = node[climbing]
+            climbing = climbing[(above >= 0) & (wanted[above] < 0)]
+        return np.where(node >= 0, wanted[node], -1).astype(np.int32)
 
     def _whole(self) -> Tree:
         return _grow(pa.array(self.labels, pa.string()), self.parents)

@@ -54,3 +54,19 @@ def parse_integers(offsets, data, present, out):
             number = number * 10 + digit
         out[i] = -number if negative else number
     return True
+
+
+@compiled
+def survey(data, begin, end, delimiter, quote):
+    """How many quotes there are, and whether a field begins with a zero and another digit, perhaps after a minus."""
+    quotes = 0
+    zeros = False
+    for i in range(begin, end):
+        c = data[i]
+        quotes += c == quote
+        if c == 48 and i + 1 < data.size and 48 <= data[i + 1] <= 57:
+            j = i - 1
+            if j >= 0 and data[j] == 45:
+                j -= 1
+            zeros = zeros or j < 0 or data[j] == delimiter or data[j] == quote or data[j] == 10 or data[j] == 13
+    return quotes, zeros

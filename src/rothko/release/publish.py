@@ -150,6 +150,8 @@ def _distinct(
     intervals = pc.dictionary_encode(pa.array(low.astype(np.int64) << 32 | high))
     pairs = intervals.dictionary.to_numpy()
     texts = labels(line, pairs >> 32, pairs & 0xFFFFFFFF)
+    if line.kind is Kind.ORDERED and not line.missing:
+        return Published(line.name, texts, intervals.indices.to_numpy())
     # Different intervals may share a label (two intervals under one tree node): a value is listed once.
     unique = pc.dictionary_encode(texts, null_encoding="encode")
     return Published(line.name, unique.dictionary, unique.indices.take(intervals.indices).to_numpy())

@@ -1,13 +1,14 @@
 """The recoding function φ: from any value vector to the region it lies in, and to what that region publishes.
 
-A recoding is the tree of cuts of a global method. It keeps, per quasi-identifier, only the values at
-which something was cut (and the labels of nominal and hierarchical columns, which are published
-anyway): every possible value vector falls in exactly one region. ``apply`` sends unseen records there:
+A recoding is the tree of cuts of a global method. Per quasi-identifier it keeps only what tells between
+which cuts a value lies: the values at which an ordered line was cut, the labels of a nominal one (its sets
+list them all), the highest nodes of a hierarchy that no cut divides. Every possible value vector falls in
+exactly one region. ``apply`` sends unseen records there:
 
 - an unseen number or date falls in the region around it;
-- an unseen leaf of a hierarchy goes where the first known leaf under its lowest known ancestor goes;
-- a value with no known ancestor below the root cannot be placed: the record is suppressed
-  (``*`` in every quasi-identifier) and counted.
+- an unseen leaf of a hierarchy goes with the node above it;
+- a value with no such node above it, a label that was not there, and a missing value where there was none
+  cannot be placed: the record is suppressed (``*`` in every quasi-identifier) and counted.
 
 A new record joins its class: it shows what the class shows. With ``range`` that is the box around the
 records of the release, which may not reach to the new value; ``region`` shows labels that hold for all.
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,115 +36,145 @@ from rothko.data.source import open_source
 from rothko.errors import InputError
 from rothko.methods.partition import Partition
 from rothko.policy import Column, Policy
-from rothko.release.publish import ROOT, Published, region_of_class
+from rothko.release.publish import ROOT, Published
 
 FORMAT = "rothko recoding 1"
-BY_RULE = ("mask", "intervals", "breaks", "dates")
-"""Hierarchies that follow from the values, also from unseen ones."""
 LARGE = 10_000
-"""Above this many regions the arrays go to a Parquet file beside the JSON."""
+"""Above this many regions the arrays go to Parquet files beside the JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One quasi-identifier of a recoding: how to tell between which cuts a value lies."""
+    """One quasi-identifier of a recoding. Its cuts divide the line into parts, numbered from 0."""
 
     name: str
     kind: Kind
     type: pa.DataType
-    edges: pa.Array
-    """Ordered lines: the values that begin a part, rising."""
+    parts: int
+    """How many parts there are."""
+    edges: pa.Array = field(repr=False)
+    """Ordered lines: the values that begin the parts after the first. Groups made by ``auto``: their first values."""
+    ends: pa.Array = field(repr=False)
+    """Groups made by ``auto``: their last values."""
+    labels: pa.Array = field(repr=False)
+    """Nominal lines and ordinal text: the labels. Trees: the highest nodes that lie in one part."""
+    part: NDArray[np.int32] = field(repr=False)
+    """The part of each label or group."""
     missing_part: int
-    """The part that missing values lie in."""
-    labels: pa.Array
-    """Nominal and tree lines, and ordinal text: the known labels."""
-    parts: NDArray[np.int32]
-    """The part of each label."""
-    hierarchy: Hierarchy | None = None
+    """The part of missing values; -1 where there were none."""
+    hierarchy: Hierarchy | None = field(default=None, repr=False)
+    """Given trees, to find the nodes above a value; the others follow from the values by rule."""
 
     @classmethod
-    def of(cls, line: Line, cut_codes: NDArray[np.integer], *, by_rule: bool) -> Attribute:
-        """Keep of a line what its cuts need; a hierarchy that a rule makes anew is not kept."""
+    def of(cls, line: Line, cut_codes: NDArray[np.integer], spec: Column) -> Attribute:
+        """Keep of a line what its cuts need."""
         codes = np.unique(cut_codes)
-        labelled = line.kind is not Kind.ORDERED or pa.types.is_string(line.values.type)
-        inside = codes[codes < len(line.values)]
-        known = np.searchsorted(codes, np.arange(len(line.values)), side="right").astype(np.int32)
+        nothing = line.values.slice(0, 0)
+        edges = ends = nothing
+        labels, part = pa.array([], pa.string()), np.empty(0, dtype=np.int32)
+
+        def parts_of(codes_of: NDArray[np.integer]) -> NDArray[np.int32]:
+            return np.asarray(np.searchsorted(codes, codes_of, side="right"), dtype=np.int32)
+
+        if line.tree is not None:
+            low, high, above = parts_of(line.tree.low), parts_of(line.tree.high), line.tree.parent
+            undivided = (low == high) & (above >= 0) & (line.tree.low < len(line.values))
+            cover = np.flatnonzero(undivided & ((above == 0) | ~undivided[above]))
+            cover, part = cover[np.argsort(line.tree.low[cover])], low[cover[np.argsort(line.tree.low[cover])]]
+            if spec.hierarchy is not None and spec.hierarchy.kind == "auto":
+                edges = line.values.take(pa.array(line.tree.low[cover]))
+                ends = line.values.take(pa.array(line.tree.high[cover]))
+            else:
+                labels = line.tree.labels.take(pa.array(cover))
+        elif line.kind is Kind.NOMINAL or pa.types.is_string(line.values.type):
+            labels, part = line.texts, parts_of(np.arange(len(line.values)))
+        else:
+            edges = line.values.take(pa.array(codes[codes < len(line.values)]))
+        given = spec.hierarchy is not None and spec.hierarchy.kind in ("csv", "tree")
         return cls(
             name=line.name,
             kind=line.kind,
             type=line.values.type,
-            edges=line.values.slice(0, 0) if labelled else line.values.take(pa.array(inside)),
-            missing_part=int(np.searchsorted(codes, len(line.values), side="right")),
-            labels=line.texts if labelled else pa.array([], pa.string()),
-            parts=known if labelled else np.empty(0, dtype=np.int32),
-            hierarchy=None if by_rule else line.hierarchy,
+            parts=len(codes) + 1,
+            edges=edges,
+            ends=ends,
+            labels=labels,
+            part=part,
+            missing_part=int(parts_of(np.array([line.missing_code]))[0]) if line.missing else -1,
+            hierarchy=line.hierarchy if given else None,
         )
 
     def place(self, column: pa.ChunkedArray, spec: Column) -> NDArray[np.int32]:
-        """The part of each value; -1 where it is unknown."""
-        distinct = pc.dictionary_encode(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
-        if isinstance(distinct, pa.ChunkedArray):
-            distinct = distinct.combine_chunks()
-        values = distinct.dictionary
-        parts = self._parts_of(values, spec)
-        parts = np.append(parts, np.int32(self.missing_part))
-        indices = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
-        return np.asarray(parts[indices])
+        """The part of each value; -1 where it cannot be placed."""
+        one = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        distinct = one if pa.types.is_dictionary(one.type) else pc.dictionary_encode(one)
+        parts = np.append(self._parts_of(distinct.dictionary, spec), np.int32(self.missing_part))
+        indices = pc.fill_null(distinct.indices, len(distinct.dictionary)).to_numpy(zero_copy_only=False)
+        return np.asarray(parts[indices], dtype=np.int32)
 
     def _parts_of(self, values: pa.Array, spec: Column) -> NDArray[np.int32]:
         """The part of each distinct value."""
-        if len(self.labels) or self.kind is not Kind.ORDERED:
+        if len(values) == 0:
+            return np.empty(0, dtype=np.int32)
+        if self.kind is Kind.TREE and len(self.ends):
+            group = self._below(self.edges, values) - 1
+            inside = (group >= 0) & (self._below(self.ends, values, strictly=True) == group)
+            return np.where(inside, self.part[group], -1).astype(np.int32)
+        if self.kind is Kind.TREE:
             texts = as_text(values)
-            known = pc.fill_null(pc.index_in(texts, value_set=self.labels), -1).to_numpy(zero_copy_only=False)
-            parts = np.append(self.parts, np.int32(-1))[known]
-            if self.kind is Kind.TREE:
-                unseen = np.flatnonzero(known < 0)
-                parts[unseen] = self._parts_under(values.take(pa.array(unseen)), spec)
-            return np.asarray(parts, dtype=np.int32)
+            hierarchy = self.hierarchy or build_hierarchy(
+                self.name, values, texts, np.ones(len(values), dtype=np.int64), spec
+            )
+            return self._part_at(hierarchy.lowest_among(texts, self.labels))
+        if len(self.labels):
+            known = pc.fill_null(pc.index_in(as_text(values), value_set=self.labels), -1)
+            return self._part_at(known.to_numpy(zero_copy_only=False))
+        return self._below(self.edges, values)
+
+    def _part_at(self, index: NDArray[np.integer]) -> NDArray[np.int32]:
+        """The part of the label at each index, -1 for an index of -1."""
+        return np.asarray(np.append(self.part, np.int32(-1))[index], dtype=np.int32)
+
+    def _below(self, edges: pa.Array, values: pa.Array, *, strictly: bool = False) -> NDArray[np.int32]:
+        """How many of the rising edges lie at or below each value (or strictly below), for any type that sorts."""
         try:
             values = values if pa.types.is_floating(values.type) else values.cast(self.type)
-            return _below(self.edges.cast(values.type), values)
-        except pa.ArrowInvalid:
+            together = pa.concat_arrays([edges.cast(values.type), values])
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise InputError(
                 f"Column {self.name!r} holds {values.type} and the recoding was made for {self.type}."
             ) from None
+        ranks = pc.rank(together, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
+        first, rest = ranks[: len(edges)], ranks[len(edges) :]
+        count = np.searchsorted(first, rest, side="left") if strictly else np.searchsorted(first, rest, side="right")
+        return np.asarray(count, dtype=np.int32)
 
-    def _parts_under(self, unseen: pa.Array, spec: Column) -> NDArray[np.int32]:
-        """Where unseen leaves go: to the first known leaf under their lowest known ancestor below the root."""
-        nowhere = np.full(len(unseen), -1, dtype=np.int32)
-        if len(unseen) == 0 or len(self.labels) == 0:
-            return nowhere
-        texts = as_text(unseen)
-        hierarchy = self.hierarchy
-        if hierarchy is None:
-            # Made by rule from the values themselves: the same rule finds the nodes above new ones.
-            every = pa.concat_arrays([_from_json(self.labels.to_pylist(), unseen.type), unseen])
-            hierarchy = build_hierarchy(self.name, every, as_text(every), np.ones(len(every), dtype=np.int64), spec)
-        tree = hierarchy.restrict(self.labels, column=self.name, missing=False)
-        leaf = hierarchy.ancestor_of(texts, tree)
-        place = pc.index_in(tree.leaves, value_set=self.labels).to_numpy(zero_copy_only=False)
-        return np.where(leaf >= 0, self.parts[place[np.maximum(leaf, 0)]], nowhere)
-
-
-def _below(edges: pa.Array, values: pa.Array) -> NDArray[np.int32]:
-    """How many edges lie at or below each value, for any type that sorts."""
-    together = pa.concat_arrays([edges, values])
-    ranks = pc.rank(together, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
-    return np.asarray(np.searchsorted(ranks[: len(edges)], ranks[len(edges) :], side="right"), dtype=np.int32)
+    def words(self, low: int, high: int) -> str:
+        """A region in words: the parts from ``low`` to ``high``."""
+        if low == 0 and high == self.parts - 1:
+            return ROOT
+        if len(self.labels) or self.kind is Kind.TREE:
+            inside = (self.part >= low) & (self.part <= high)
+            if len(self.labels):
+                return "{" + ", ".join(self.labels.filter(pa.array(inside)).to_pylist()) + "}"
+            first, last = as_text(self.edges).filter(pa.array(inside)), as_text(self.ends).filter(pa.array(inside))
+            return f"{first[0]} … {last[-1]}" if len(first) else "missing"
+        texts = as_text(self.edges)
+        begins = "(-inf" if low == 0 else f"[{texts[low - 1]}" if low <= len(texts) else "missing"
+        ends = f"{texts[high]})" if high < len(texts) else "inf)"
+        return begins if begins == "missing" else f"{begins}, {ends}"
 
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
     """φ: the tree of cuts, and what each region publishes."""
 
-    policy: Policy
+    policy: Policy = field(repr=False)
     attributes: tuple[Attribute, ...]
-    tree: Mapping[str, NDArray[np.int32]]
+    tree: Mapping[str, NDArray[np.int32]] = field(repr=False)
     """attribute, begins (as a part), child, children, leaf (the class of a leaf node, -1 for others)."""
-    published: Mapping[str, tuple[Published, ...]]
+    published: Mapping[str, tuple[Published, ...]] = field(repr=False)
     """Quasi-identifier → its published columns, by class."""
-    regions: Mapping[str, Published]
-    """Quasi-identifier → the region of each class in words."""
 
     @classmethod
     def of(
@@ -153,24 +184,20 @@ class Recoding:
         cuts = partition.cuts
         if cuts is None:
             return None
-        parent = np.full(len(cuts.attribute), -1, dtype=np.int64)
         inner = np.flatnonzero(cuts.attribute >= 0)
-        for offset in range(int(cuts.children.max(initial=0))):
-            has = inner[cuts.children[inner] > offset]
-            parent[cuts.child[has] + offset] = has
-        later = np.flatnonzero((parent >= 0) & (np.arange(len(parent)) != cuts.child[parent]))
-        line_of = cuts.attribute[parent[later]]
-        begins = np.zeros(len(parent), dtype=np.int32)
+        times = cuts.children[inner].astype(np.int64)
+        # Every part after the first of its cut begins at a code of its own.
+        later = np.repeat(cuts.child[inner] + 1, times - 1) + _counting(times - 1)
+        line_of = np.repeat(cuts.attribute[inner], times - 1)
+        begins = np.zeros(len(cuts.attribute), dtype=np.int32)
         attributes = []
         for i, line in enumerate(encoded.lines):
             nodes = later[line_of == i]
             codes = cuts.begins[nodes]
-            spec = policy.columns[line.name].hierarchy
-            attributes.append(Attribute.of(line, codes, by_rule=spec is not None and spec.kind in BY_RULE))
+            attributes.append(Attribute.of(line, codes, policy.columns[line.name]))
             begins[nodes] = np.searchsorted(np.unique(codes), codes) + 1
-        leaf = np.full(len(parent), -1, dtype=np.int32)
+        leaf = np.full(len(begins), -1, dtype=np.int32)
         leaf[cuts.leaf] = np.arange(partition.classes, dtype=np.int32)
-        regions = {line.name: region_of_class(line, i, partition) for i, line in enumerate(encoded.lines)}
         tree = {
             "attribute": cuts.attribute,
             "begins": begins,
@@ -178,28 +205,40 @@ class Recoding:
             "children": cuts.children,
             "leaf": leaf,
         }
-        return cls(policy, tuple(attributes), tree, published, regions)
+        return cls(policy, tuple(attributes), tree, published)
 
     @property
     def classes(self) -> int:
         """How many regions there are."""
-        return len(next(iter(self.regions.values())).of_class)
+        return int(np.count_nonzero(self.tree["leaf"] >= 0))
 
     def rules(self) -> pa.Table:
         """One box per class: the region of each quasi-identifier in words."""
-        return pa.table({name: region.values.take(pa.array(region.of_class)) for name, region in self.regions.items()})
+        from rothko.kernels.mondrian import regions
+
+        t = self.tree
+        nothing = np.zeros(len(t["attribute"]), dtype=np.int32)
+        nodes = np.column_stack([nothing, t["attribute"], t["begins"], nothing, nothing, t["child"], t["children"]])
+        low, high = regions(nodes, np.array([a.parts for a in self.attributes], dtype=np.int32))
+        leaves = np.flatnonzero(t["leaf"] >= 0)
+        leaves = leaves[np.argsort(t["leaf"][leaves])]
+        columns = {}
+        for i, attribute in enumerate(self.attributes):
+            pairs, of_class = np.unique(np.stack([low[leaves, i], high[leaves, i]]), axis=1, return_inverse=True)
+            words = pa.array([attribute.words(a, b) for a, b in pairs.T.tolist()], pa.string())
+            columns[attribute.name] = words.take(pa.array(of_class.ravel()))
+        return pa.table(columns)
 
     def place(self, table: pa.Table) -> NDArray[np.int32]:
         """The class of each record of a typed table, -1 for one that cannot be placed."""
         from rothko.kernels.descend import descend
 
         places = np.stack([a.place(table[a.name], self.policy.columns[a.name]) for a in self.attributes])
-        # A value that is unknown cannot be vouched for, even where no cut asks for it.
-        unknown = (places < 0).any(axis=0)
         out = np.empty(table.num_rows, dtype=np.int32)
         t = self.tree
         descend(places, t["attribute"], t["begins"], t["child"], t["children"], t["leaf"], out)
-        out[unknown] = -1
+        # A value that is unknown cannot be vouched for, even where no cut asks for it.
+        out[(places < 0).any(axis=0)] = -1
         return out
 
     def apply(self, data: Any) -> Any:
@@ -214,22 +253,18 @@ class Recoding:
     def apply_table(self, table: pa.Table, label: str = "the table") -> tuple[pa.Table, int]:
         """The recoded rows of an Arrow table, and how many of them had to be suppressed."""
         match(table.column_names, self.policy, label)
-        quasi = self.policy.quasi_identifiers
         classes = self.place(typed(table, self.policy))
-        lost = classes < 0
         columns: dict[str, Any] = {}
         for name in table.column_names:
-            if name in quasi:
-                for column in self.published[name]:
-                    columns[column.name] = _shown(column, classes)
+            if name in self.published:
+                columns |= {column.name: _shown(column, classes) for column in self.published[name]}
             elif name not in self.policy.identifiers:
                 columns[name] = table[name]
-        return pa.table(columns), int(lost.sum())
+        return pa.table(columns), int(np.count_nonzero(classes < 0))
 
     def save(self, path: str | Path) -> None:
-        """Write the recoding as JSON; large ones keep their arrays in a Parquet file beside it."""
-        path = Path(path)
-        for target, content in self.files(path).items():
+        """Write the recoding as JSON; large ones keep their arrays in Parquet files beside it."""
+        for target, content in self.files(Path(path)).items():
             if isinstance(content, pa.Table):
                 pq.write_table(content, target)
             else:
@@ -237,30 +272,40 @@ class Recoding:
 
     def files(self, path: Path) -> dict[Path, str | pa.Table]:
         """What :meth:`save` writes: path → JSON text or table."""
-        large = self.classes > LARGE
         head: dict[str, Any] = {
             "format": FORMAT,
             "policy": self.policy.dump(),
             "classes": self.classes,
             "attributes": [_attribute_to_dict(attribute) for attribute in self.attributes],
-            "published": {
-                name: [{"column": c.name, "type": str(c.values.type), "values": _to_json(c.values)} for c in columns]
-                for name, columns in self.published.items()
-            },
         }
-        shown = {f"{name}/{c.name}": c.of_class for name, columns in self.published.items() for c in columns}
-        if not large:
+        if self.classes <= LARGE:
             head["tree"] = {key: array.tolist() for key, array in self.tree.items()}
-            head["shown"] = {key: array.tolist() for key, array in shown.items()}
+            head["published"] = {
+                name: [
+                    {
+                        "column": c.name,
+                        "type": str(c.values.type),
+                        "values": _to_json(c.values),
+                        "of_class": c.of_class.tolist(),
+                    }
+                    for c in columns
+                ]
+                for name, columns in self.published.items()
+            }
             head["rules"] = self.rules().to_pylist()
             return {path: json.dumps(head, ensure_ascii=False, indent=1)}
-        nodes = path.with_suffix(".tree.parquet")
-        rules = path.with_suffix(".rules.parquet")
-        head["tree"], head["rules"] = nodes.name, rules.name
-        table = self.rules()
-        for key, array in shown.items():
-            table = table.append_column(f"shown {key}", pa.array(array))
-        return {path: json.dumps(head, ensure_ascii=False), nodes: pa.table(dict(self.tree)), rules: table}
+        nodes, shown = large_files(path)
+        head["tree"] = nodes.name
+        head["published"] = {
+            name: [{"column": c.name, "type": str(c.values.type), "file": shown.name} for c in columns]
+            for name, columns in self.published.items()
+        }
+        columns = {
+            c.name: pa.DictionaryArray.from_arrays(pa.array(c.of_class), c.values)
+            for columns in self.published.values()
+            for c in columns
+        }
+        return {path: json.dumps(head, ensure_ascii=False), nodes: pa.table(dict(self.tree)), shown: pa.table(columns)}
 
     @classmethod
     def load(cls, path: str | Path) -> Recoding:
@@ -275,37 +320,50 @@ class Recoding:
         if not isinstance(head, dict) or head.get("format") != FORMAT:
             raise InputError(f"{path.name} is not a recoding of this version ({FORMAT!r}).")
         try:
-            return cls._from_dict(head, path.parent)
+            return cls._from_dict(head, path)
         except (KeyError, ValueError, TypeError, OSError, pa.ArrowException):
             raise InputError(f"{path.name} is damaged, or a file that belongs to it is missing.") from None
 
     @classmethod
-    def _from_dict(cls, head: dict[str, Any], folder: Path) -> Recoding:
-        if isinstance(head["tree"], str):
-            nodes = pq.read_table(folder / head["tree"])
-            tree = {name: nodes[name].to_numpy() for name in nodes.column_names}
-            rules = pq.read_table(folder / head["rules"])
-            shown = {
-                n.removeprefix("shown "): rules[n].to_numpy() for n in rules.column_names if n.startswith("shown ")
-            }
-            words = {name: rules[name].combine_chunks() for name in head["published"]}
-        else:
-            tree = {key: np.array(values, dtype=np.int32) for key, values in head["tree"].items()}
-            shown = {key: np.array(values, dtype=np.int32) for key, values in head["shown"].items()}
-            words = {name: pa.array([rule[name] for rule in head["rules"]], pa.string()) for name in head["published"]}
-        published = {
-            name: tuple(
-                Published(c["column"], _from_json(c["values"], _type(c["type"])), shown[f"{name}/{c['column']}"])
-                for c in columns
-            )
-            for name, columns in head["published"].items()
-        }
-        attributes = tuple(_attribute_from_dict(a) for a in head["attributes"])
-        regions = {}
-        for name, column in words.items():
-            distinct = pc.dictionary_encode(column, null_encoding="encode")
-            regions[name] = Published(name, distinct.dictionary, distinct.indices.to_numpy())
-        return cls(Policy.parse(head["policy"]), attributes, tree, published, regions)
+    def _from_dict(cls, head: dict[str, Any], path: Path) -> Recoding:
+        large = isinstance(head["tree"], str)
+        nodes, shown = large_files(path)
+        tree = (
+            {name: column.to_numpy() for name, column in columns_of(pq.read_table(nodes))}
+            if large
+            else {key: np.array(values, dtype=np.int32) for key, values in head["tree"].items()}
+        )
+        table = dict(columns_of(pq.read_table(shown))) if large else {}
+
+        def read(column: dict[str, Any]) -> Published:
+            kind = _type(column["type"])
+            if not large:
+                of_class = np.array(column["of_class"], dtype=np.int32)
+                return Published(column["column"], _from_json(column["values"], kind), of_class)
+            distinct = pc.dictionary_encode(table[column["column"]].cast(kind).combine_chunks(), null_encoding="encode")
+            return Published(column["column"], distinct.dictionary, distinct.indices.to_numpy())
+
+        published = {name: tuple(read(column) for column in columns) for name, columns in head["published"].items()}
+        return cls(Policy.parse(head["policy"]), tuple(map(_attribute_from_dict, head["attributes"])), tree, published)
+
+
+def large_files(path: Path) -> tuple[Path, Path]:
+    """The Parquet files beside the JSON of a large recoding: its tree, and what its classes publish."""
+    return path.with_suffix(".tree.parquet"), path.with_suffix(".classes.parquet")
+
+
+def columns_of(table: pa.Table) -> list[tuple[str, pa.ChunkedArray]]:
+    """Names and columns of a table."""
+    return list(zip(table.column_names, table.columns, strict=True))
+
+
+def _counting(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0 … n − 1 for each n, one after the other.
+
+    >>> _counting(np.array([2, 0, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    return np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
 
 
 def _shown(column: Published, classes: NDArray[np.int32]) -> pa.Array:
@@ -321,10 +379,12 @@ def _attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
         "name": attribute.name,
         "kind": attribute.kind.name.lower(),
         "type": str(attribute.type),
+        "parts": attribute.parts,
         "edges": _to_json(attribute.edges),
-        "missing_part": attribute.missing_part,
+        "ends": _to_json(attribute.ends),
         "labels": attribute.labels.to_pylist(),
-        "parts": attribute.parts.tolist(),
+        "part": attribute.part.tolist(),
+        "missing_part": attribute.missing_part,
         "hierarchy": None if attribute.hierarchy is None else attribute.hierarchy.to_rows(),
     }
 
@@ -335,10 +395,12 @@ def _attribute_from_dict(data: dict[str, Any]) -> Attribute:
         name=data["name"],
         kind=Kind[data["kind"].upper()],
         type=kind,
+        parts=data["parts"],
         edges=_from_json(data["edges"], kind),
-        missing_part=data["missing_part"],
+        ends=_from_json(data["ends"], kind),
         labels=pa.array(data["labels"], pa.string()),
-        parts=np.array(data["parts"], dtype=np.int32),
+        part=np.array(data["part"], dtype=np.int32),
+        missing_part=data["missing_part"],
         hierarchy=None if data["hierarchy"] is None else Hierarchy.from_rows(data["hierarchy"]),
     )
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,42 @@ from rothko.release.publish import Published
 NULL = np.uint64(0x6E756C6C)
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a release: what each class publishes, the class of each row, and the columns that are kept."""
+
+    names: tuple[str, ...]
+    """The columns in the order of the input; a quasi-identifier stands for its published columns."""
+    published: Mapping[str, Sequence[Published]]
+    """Quasi-identifier → its published columns."""
+    classes: NDArray[np.int32]
+    """The class of each row."""
+    kept: pa.Table
+    """The columns that are released as they are, row by row."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the released columns."""
+        return [n for name in self.names for n in ([c.name for c in self.published.get(name, ())] or [name])]
+
+    def to_arrow(self, *, threads: int = 1) -> pa.Table:
+        """The rows as an Arrow table; published texts are dictionaries of what is shown."""
+        from rothko.kernels.codes import spread
+
+        def quasi(column: Published) -> pa.Array:
+            indices = np.empty(len(self.classes), dtype=np.int32)
+            spread(column.of_class, self.classes, indices)
+            if not pa.types.is_string(column.values.type):
+                return column.values.take(pa.array(indices))
+            return pa.DictionaryArray.from_arrays(pa.array(indices), column.values)
+
+        shown = [column for columns in self.published.values() for column in columns]
+        with ThreadPoolExecutor(threads) as pool:
+            arrays: dict[str, Any] = dict(zip([c.name for c in shown], pool.map(quasi, shown), strict=True))
+        arrays |= dict(zip(self.kept.column_names, self.kept.columns, strict=True))
+        return pa.table({name: arrays[name] for name in self.columns})
+
+
 def assemble(
     names: Sequence[str],
     published: Mapping[str, Sequence[Published]],
@@ -30,46 +68,28 @@ def assemble(
     order: NDArray[np.int32] | None,
     *,
     threads: int,
-) -> pa.Table:
-    """The released table.
+) -> Rows:
+    """The released rows.
 
     Parameters
     ----------
-    names
-        The columns in the order of the input; a quasi-identifier stands for its published columns.
-    published
-        Quasi-identifier → its published columns.
     kept
-        The columns that are released as they are.
+        The columns that are released as they are, record by record.
     classes
         The class of each record.
     order
         The records in the order in which they leave; None for that of the input.
     """
-    from rothko.kernels.codes import spread
-
-    rows = classes if order is None else classes[order]
     take = None if order is None else pa.array(order)
 
-    def quasi(column: Published) -> pa.Array:
-        indices = np.empty(len(rows), dtype=np.int32)
-        spread(column.of_class, rows, indices)
-        if not pa.types.is_string(column.values.type):
-            return column.values.take(pa.array(indices))
-        return pa.DictionaryArray.from_arrays(pa.array(indices), column.values)
-
-    def other(name: str) -> pa.Array:
+    def one(name: str) -> pa.Array:
         column = whole(kept[name])
         return column if take is None else column.take(take)
 
-    shown = [column for name in names for column in published.get(name, ())]
     with ThreadPoolExecutor(threads) as pool:
-        quasis = pool.map(quasi, shown)
-        others = pool.map(other, kept.column_names)
-        arrays = dict(zip([column.name for column in shown], quasis, strict=True))
-        arrays |= dict(zip(kept.column_names, others, strict=True))
-    ordered = [n for name in names for n in ([c.name for c in published[name]] if name in published else [name])]
-    return pa.table({name: arrays[name] for name in ordered if name in arrays})
+        columns = dict(zip(kept.column_names, pool.map(one, kept.column_names), strict=True))
+    leaving = tuple(name for name in names if name in published or name in columns)
+    return Rows(leaving, published, classes if order is None else classes[order], pa.table(columns))
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from rothko.data.sql import connect, file_literal, literal
 from rothko.privacy.requirement import Requirement
+from rothko.release.sql import connect, file_literal, literal
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ import errno
 import itertools
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.feather as feather
@@ -22,21 +23,26 @@ import pyarrow.parquet as pq
 
 from rothko.errors import OutputError
 from rothko.release.csv_writer import write_csv
+from rothko.release.rows import Rows
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 
 
-def write_table(table: pa.Table, path: Path, *, threads: int = 1) -> None:
-    """Write a table in the format of the path's ending."""
-    table = table.replace_schema_metadata(None)
+def write_rows(rows: Rows, path: Path, *, threads: int = 1) -> None:
+    """Write rows in the format of the path's ending."""
     name = path.name.lower()
     with _explained(path):
-        if name.endswith(".parquet"):
-            _write_parquet(table, path)
-        elif name.endswith((".csv", ".tsv")):
-            write_csv(table, path, delimiter="\t" if name.endswith(".tsv") else ",", threads=threads)
+        if name.endswith((".csv", ".tsv")):
+            write_csv(rows, path, delimiter="\t" if name.endswith(".tsv") else ",", threads=threads)
+        elif name.endswith(".parquet"):
+            _write_parquet(rows.to_arrow(threads=threads), path)
         else:
-            feather.write_feather(_decoded(table), path, compression="zstd")
+            feather.write_feather(decoded(rows.to_arrow(threads=threads)), path, compression="zstd")
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write a table in the format of the path's ending."""
+    write_rows(Rows(tuple(table.column_names), {}, np.zeros(table.num_rows, dtype=np.int32), table), path)
 
 
 def write_batches(batches: Iterator[pa.RecordBatch], path: Path) -> None:
@@ -53,12 +59,22 @@ def write_batches(batches: Iterator[pa.RecordBatch], path: Path) -> None:
 def _write_parquet(table: pa.Table, path: Path) -> None:
     # Published columns are dictionaries already: the writer stores them as they are, so they are cheap.
     # Statistics and the Arrow schema are left out: neither is needed, and both say more than the rows.
-    # Two row groups at least let readers, and the verifier, take them side by side.
+    # Two row groups at least let readers, and the verifier, take them side by side. A dictionary that is too
+    # large for a page would be written as plain text, value by value.
     rows = min(1 << 20, max(1 << 16, -(-table.num_rows // 2)))
-    pq.write_table(table, path, compression="snappy", write_statistics=False, store_schema=False, row_group_size=rows)
+    pq.write_table(
+        table,
+        path,
+        compression="snappy",
+        write_statistics=False,
+        store_schema=False,
+        row_group_size=rows,
+        dictionary_pagesize_limit=1 << 30,
+    )
 
 
-def _decoded(table: pa.Table) -> pa.Table:
+def decoded(table: pa.Table) -> pa.Table:
+    """The table with plain values in place of dictionaries."""
     columns = [
         column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         for column in table.columns
@@ -78,8 +94,10 @@ class Staging:
         self.moves.append((temporary, target))
         return temporary
 
-    def commit(self) -> None:
-        """Move everything into place."""
+    def commit(self, *, stale: Iterable[Path] = ()) -> None:
+        """Move everything into place, and remove what an older release left there that this one does not replace."""
+        for path in set(stale) - {target for _, target in self.moves}:
+            path.unlink(missing_ok=True)
         for temporary, target in self.moves:
             with _explained(target):
                 os.replace(temporary, target)

@@ -1,4 +1,4 @@
-"""DuckDB as it is used here: a private connection, and names, texts and paths as SQL."""
+"""DuckDB as it is used here: a private connection, and texts and paths as SQL."""
 
 from __future__ import annotations
 
@@ -19,15 +19,6 @@ def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def quoted(name: str) -> str:
-    """A name as an SQL identifier.
-
-    >>> quoted('6" pipe')
-    '"6"" pipe"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
 def literal(text: str) -> str:
     """A text as an SQL literal.
 
@@ -37,15 +28,10 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def exact_path(path: Path) -> str:
-    """A path that DuckDB takes as it is, and not as a pattern.
-
-    >>> exact_path(Path("a[1].csv"))
-    'a[[]1].csv'
-    """
-    return re.sub(r"([*?\[])", r"[\1]", str(path))
-
-
 def file_literal(path: Path) -> str:
-    """A path as an SQL literal, not as a pattern."""
-    return literal(exact_path(path))
+    """A path as an SQL literal that DuckDB takes as it is, and not as a pattern.
+
+    >>> file_literal(Path("a[1].csv"))
+    "'a[[]1].csv'"
+    """
+    return literal(re.sub(r"([*?\[])", r"[\1]", str(path)))
