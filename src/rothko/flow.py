@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rothko.data.csv_dialect import CsvOptions, typed_text
@@ -97,7 +96,7 @@ class Release:
         data, folder = output_place(Path(out), source=self._source.path, overwrite=overwrite, suffix=suffix)
         certificate_path, recoding_path = companions(data, folder)
         timings = dict(self.certificate.timings)
-        with staging() as stage, ThreadPoolExecutor(2) as pool:
+        with staging(folder) as stage, ThreadPoolExecutor(2) as pool:
             temporary = stage.place_for(data)
             # Writing and verifying leave the interpreter free: the recoding is put together beside them.
             recoded = pool.submit(_stage_recoding, self.recoding, recoding_path, stage)
@@ -110,7 +109,7 @@ class Release:
                 self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
             )
             recoded.result()
-            stage.place_for(certificate_path).write_text(certificate.to_json(), encoding="utf-8")
+            stage.write(certificate_path, certificate.to_json())
             stage.commit(stale=(recoding_path, *large_files(recoding_path)))
         return Saved(data, certificate_path, None if self.recoding is None else recoding_path, certificate)
 
@@ -335,11 +334,7 @@ def _verified(data: Path | pa.Table, rows: Rows, policy: Policy, threads: int) -
 
 def _stage_recoding(recoding: Recoding | None, path: Path, stage: Staging) -> None:
     for target, content in ({} if recoding is None else recoding.files(path)).items():
-        temporary = stage.place_for(target)
-        if isinstance(content, str):
-            temporary.write_text(content, encoding="utf-8")
-        else:
-            pq.write_table(content, temporary, store_schema=False, write_statistics=False)
+        stage.write(target, content)
 
 
 def _sha256(path: Path) -> str:

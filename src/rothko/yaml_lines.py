@@ -176,7 +176,8 @@ def sentence(mistakes: Sequence[Mistake], document: Document | None = None) -> s
     first = mistakes[0]
     if document is not None:
         lines = {m: document.line(m.path if m.key is None else (*m.path, m.key)) for m in mistakes}
-        first = min(mistakes, key=lines.__getitem__)
+        # What is missing has no line of its own; a wrong key further down is often the reason.
+        first = min(mistakes, key=lambda m: ("is missing" in m.message and not m.path, lines[m]))
         place = [document.where, f"line {lines[first]}"]
     if first.path:
         place.append(_dotted(first.path))

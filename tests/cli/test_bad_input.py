@@ -468,6 +468,20 @@ def test_nan_is_missing(rothko, folder):
     assert sorted(row["age"] for row in rows) == ["", "", "", "[1.5, 3.5]", "[1.5, 3.5]", "[1.5, 3.5]"]
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow"])
+def test_missing_values_are_written_in_every_format(ending: str, rothko, folder):
+    lay_out(folder, {"age.parquet": parquet("age", [1, 2, None, None, None, 3])})
+    ran = rothko("anonymize", "age.parquet", "--qi", "age", "--drop", "note", "--k", 2, "--out", f"out.{ending}")
+    assert ran.code == 0, ran.err
+    if ending in ("csv", "tsv"):
+        text = Path(f"out.{ending}").read_text(encoding="utf-8").splitlines()
+        shown = [None if cell == '""' else cell.strip('"') for cell in text[1:]]
+    else:
+        shown = (pq if ending == "parquet" else feather).read_table(f"out.{ending}")["age"].to_pylist()
+    assert sorted(shown, key=str) == [None] * 3 + ["[1, 3]"] * 3
+    assert rothko("check", f"out.{ending}", "--qi", "age", "--k", 3).code == 0
+
+
 @pytest.mark.parametrize("before", [0, 300])
 def test_nan_in_csv_is_missing(before: int, rothko, folder):
     """Wherever it stands: the type of a column does not depend on the order of the rows."""

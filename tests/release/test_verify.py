@@ -154,7 +154,7 @@ def test_missing_and_nan_group_among_themselves() -> None:
     ("values", "distinct"),
     [
         ([None, float("nan"), 1.0], 2),
-        ([None, "", "nan", "x"], 2),
+        ([None, "", "nan", "x"], 3),  # a text that reads nan is a text
         ([None, "NA", "", "x"], 2),
         (["a", "A", "a ", " a"], 4),
         ([True, False, None], 3),

@@ -29,7 +29,7 @@ from rothko.errors import InputError
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 16
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|NaN|[+-]?(inf|Infinity|Inf)")
 WHOLE = re.compile(r"-?\d{1,18}")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
@@ -70,7 +70,8 @@ class CsvDialect:
         quote = options.quote or '"'
         if len(quote) != 1 or (options.delimiter is not None and len(options.delimiter) != 1):
             raise InputError("The delimiter and the quote must be one character each.")
-        delimiter = options.delimiter or _delimiter(start, quote)
+        tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
+        delimiter = options.delimiter or ("\t" if tabs else _delimiter(start, quote))
         try:
             rows = csv.reader(io.StringIO(start, newline=""), delimiter=delimiter, quotechar=quote)
             first, sample = next(rows, []), list(itertools.islice(rows, 100))
@@ -89,7 +90,7 @@ class CsvDialect:
         notes: tuple[str, ...] = ()
         if not header and options.header is None:
             last = len(names) - 1
-            notes = (f"{path.name} has no header, it seems; its columns are called column0 to column{last}.",)
+            notes = (f"The file has no header, it seems; its columns are called column0 to column{last}.",)
         numbers = tuple(
             name
             for i, name in enumerate(names)
@@ -196,8 +197,9 @@ def typed_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     >>> [str(typed_text(pa.chunked_array([words])).type) for words in (["1", "20"], ["1.5", "2"], ["01", "2"])]
     ['int64', 'double', 'string']
     """
-    sample = [text for text in column.slice(0, 100).to_pylist() if text is not None]
-    if not sample and column.null_count == len(column):
+    first = column.slice(0, 100)
+    sample = (first if first.null_count == 0 else column.drop_null().slice(0, 100)).to_pylist()
+    if not sample:
         return column
     if all(NUMBER.fullmatch(text) for text in sample):
         return _as_integers(column) or _as_numbers(column) or column

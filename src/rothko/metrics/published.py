@@ -6,7 +6,7 @@ of bounds, so also on releases that other tools made in these forms.
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import InputError
 from rothko.release.publish import ROOT
-
-INTERVAL = r"^[\[(](?P<low>.+), (?P<high>.+)[\])]$"
 
 
 def published_widths(line: Line, columns: Sequence[pa.ChunkedArray]) -> NDArray[np.float64]:
@@ -52,10 +50,14 @@ def _label_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
     """The NCP of each distinct label."""
     widths = np.full(len(labels), np.nan)
     texts = labels.to_pylist()
-    exact = pc.fill_null(pc.index_in(labels, value_set=line.texts), -1).to_numpy(zero_copy_only=False) >= 0
+    quoted = [text is not None and len(text) > 1 and text[0] == text[-1] == '"' for text in texts]
+    plain = pa.array([words_of(t)[0] if q else t for t, q in zip(texts, quoted, strict=True)], pa.string())
+    exact = pc.fill_null(pc.index_in(plain, value_set=line.texts), -1).to_numpy(zero_copy_only=False) >= 0
+    looks = np.array([text[:1] in ("{", "[", "(") for text in texts], dtype=np.bool_)
     root = np.array([text == ROOT for text in texts], dtype=np.bool_)
+    # A label of another tool may look like a set and be a value; ours would be quoted.
+    widths[exact & (~looks if line.kind is not Kind.TREE else True)] = 0.0
     widths[root] = 1.0
-    widths[exact] = 0.0
     rest = np.flatnonzero(np.isnan(widths))
     if len(rest):
         others = labels.take(pa.array(rest))
@@ -86,24 +88,31 @@ def _set_width(line: Line, text: str) -> float:
     """The size of a set ÷ all values; NaN for a text that is no set."""
     if not (text.startswith("{") and text.endswith("}")):
         return float("nan")
-    members = next(csv.reader([text[1:-1]], skipinitialspace=True))
-    return len(set(members)) / line.size
+    return len(set(words_of(text[1:-1]))) / line.size
 
 
 def _interval_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
     """The range of an interval ÷ the range of the line; half-open ends stop at the value before."""
-    parts = pc.extract_regex(labels, INTERVAL)
-    ends = {}
-    for side in ("low", "high"):
-        words = pc.struct_field(parts, side)
-        ends[side] = _positions(line, words)
-        texts = words.to_pylist()
-        ends[side] = np.where([t == "-inf" for t in texts], 0, ends[side])
-        ends[side] = np.where([t == "inf" for t in texts], len(line.values) - 1, ends[side])
-    half_open = np.array([text.endswith(")") and not text.endswith("inf)") for text in labels.to_pylist()])
-    low, high = ends["low"], ends["high"] - half_open
-    fine = (low >= 0) & (high >= low)
+    texts = labels.to_pylist()
+    ends = [words_of(text[1:-1]) if text[:1] in ("[", "(") and text[-1:] in ("]", ")") else [] for text in texts]
+    fine = np.array([len(pair) == 2 for pair in ends])
+    first = pa.array([pair[0] if len(pair) == 2 else None for pair in ends], pa.string())
+    second = pa.array([pair[1] if len(pair) == 2 else None for pair in ends], pa.string())
+    low = np.where(pc.equal(first, "-inf").fill_null(False), 0, _positions(line, first))
+    high = np.where(pc.equal(second, "inf").fill_null(False), len(line.values) - 1, _positions(line, second))
+    high = high - np.array([text.endswith(")") and not text.endswith("inf)") for text in texts])
+    fine &= (low >= 0) & (high >= low)
     return np.where(fine, line.width(np.maximum(low, 0), np.maximum(high, 0)), np.nan)
+
+
+def words_of(text: str) -> list[str]:
+    r"""The words of a set or range; those in quotes may hold commas.
+
+    >>> words_of('a, "b, c", "say \"\"hi"')
+    ['a', 'b, c', 'say "hi']
+    """
+    found = re.findall(r'"((?:[^"]|"")*)"(?:, |$)|([^"].*?)(?:, |$)', text, re.DOTALL)
+    return [plain or quoted.replace('""', '"') for quoted, plain in found]
 
 
 def _positions(line: Line, words: pa.Array) -> NDArray[np.int64]:

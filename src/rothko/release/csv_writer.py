@@ -72,6 +72,8 @@ def _pieces(rows: Rows, delimiter: str) -> list[Piece]:
 
 def _kept(column: pa.ChunkedArray, delimiter: str, empty: str) -> Piece:
     array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(as_text(array))
     values = pa.concat_arrays([as_text(array.dictionary), pa.nulls(1, pa.string())])

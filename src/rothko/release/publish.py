@@ -27,8 +27,10 @@ from rothko.data.line import Kind, Line, as_text
 from rothko.methods.partition import Partition
 
 ROOT = "*"
-SPECIAL = '[,{}"\\n]'
-"""Characters that make a label need quotes inside a set."""
+SPECIAL = r'[,{}\[\]()"\r\n]|^\s|\s$|^\*$'
+"""What makes a label need quotes where it stands among others."""
+AMBIGUOUS = r'^[{\["(].*|^\*$'
+"""What makes a label need quotes where it stands alone: it would read as a set, a range or the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,22 @@ class Published:
     values: pa.Array
     of_class: NDArray[np.int32]
     """Index into :attr:`values` for each class."""
+
+    def by(self, classes: NDArray[np.integer] | None = None) -> pa.Array:
+        """What each of some rows shows, given the class of each (None: a row per class); texts as a dictionary."""
+        from rothko.kernels.codes import spread
+
+        indices = self.of_class
+        if classes is not None:
+            indices = np.empty(len(classes), dtype=np.int32)
+            spread(self.of_class, classes, indices)
+        if not pa.types.is_string(self.values.type):
+            return self.values.take(pa.array(indices))
+        if self.values.null_count == 0:
+            return pa.DictionaryArray.from_arrays(pa.array(indices), self.values)
+        # Null is no entry of a dictionary but a missing index: files know it in that form only.
+        null = pc.index(pc.is_null(self.values), True).as_py()
+        return pa.DictionaryArray.from_arrays(pa.array(indices, mask=indices == null), pc.fill_null(self.values, ""))
 
 
 def publish(encoded: Encoded, partition: Partition, form: str, *, threads: int = 1) -> dict[str, tuple[Published, ...]]:
@@ -85,9 +103,9 @@ def range_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]
         return line.tree.labels.take(pa.array(line.tree.lowest(low, high)))
     if line.kind is Kind.NOMINAL:
         return _set_labels(line, low, high)
-    first, last = _texts_at(line, low), _texts_at(line, high)
+    first, last = _texts_at(line, low, among=True), _texts_at(line, high, among=True)
     spans = pc.binary_join_element_wise("[", first, ", ", last, "]", "")
-    return _finished(line, low, high, pc.if_else(pa.array(low == high), first, spans))
+    return _finished(line, low, high, pc.if_else(pa.array(low == high), _texts_at(line, low), spans))
 
 
 def region_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
@@ -95,39 +113,47 @@ def region_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer
     if line.kind is Kind.NOMINAL:
         return _set_labels(line, low, high)
     count = len(line.values)
-    begins = pc.if_else(pa.array(low == 0), "(-inf", pc.binary_join_element_wise("[", _texts_at(line, low), ""))
-    ends = pc.binary_join_element_wise(_texts_at(line, np.minimum(high + 1, count)), ")", "")
+    begins = pc.if_else(
+        pa.array(low == 0), "(-inf", pc.binary_join_element_wise("[", _texts_at(line, low, among=True), "")
+    )
+    ends = pc.binary_join_element_wise(_texts_at(line, np.minimum(high + 1, count), among=True), ")", "")
     ends = pc.if_else(pa.array(high >= count - 1), "inf)", ends)
     whole = (low == 0) & (high >= count - 1)
     spans = pc.if_else(pa.array(whole), ROOT, pc.binary_join_element_wise(begins, ends, ", "))
     return _finished(line, low, high, spans)
 
 
-def _texts_at(line: Line, codes: NDArray[np.integer]) -> pa.Array:
-    """The text of the value at each code, null past the last value (the missing one)."""
+def _texts_at(line: Line, codes: NDArray[np.integer], *, among: bool = False) -> pa.Array:
+    """The text of the value at each code, null past the last value (the missing one).
+
+    Labels that would read as something else are quoted: alone as a set, a range or the root, among others also
+    as the comma or the end.
+    """
     count = len(line.values)
-    return as_text(line.values.take(pa.array(codes, mask=codes >= count)))
+    values = line.values.take(pa.array(codes, mask=codes >= count))
+    return _quoted(values, SPECIAL if among else AMBIGUOUS) if pa.types.is_string(values.type) else as_text(values)
+
+
+def _quoted(words: pa.Array, where: str) -> pa.Array:
+    quotes = pc.binary_join_element_wise('"', pc.replace_substring(words, '"', '""'), '"', "")
+    return pc.if_else(pc.match_substring_regex(words, where), quotes, words)
 
 
 def _set_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
-    """Sets of neighbouring labels; labels with commas, braces or quotes are quoted, so that sets can be read back."""
-    texts = line.texts
-    odd = pc.match_substring_regex(texts, SPECIAL)
-    escaped = pc.replace_substring(texts, '"', '""')
-    words = pc.if_else(odd, pc.binary_join_element_wise('"', escaped, '"', ""), texts)
+    """Sets of neighbouring labels."""
+    words = _quoted(line.texts, SPECIAL)
     # One string of all labels; every set is a slice of it.
     joined = ", ".join(words.to_pylist())
     lengths = np.asarray(pc.utf8_length(words).to_numpy(zero_copy_only=False), dtype=np.int64)
     ends = np.cumsum(lengths + 2) - 2
     begins = ends - lengths
-    last = len(texts) - 1
+    last = len(words) - 1
     labels = [
         None if b > last else ("{" + joined[begins[a] : ends[b]] + "}")
         for a, b in zip(low.tolist(), high.tolist(), strict=True)
     ]
-    plain = _texts_at(line, low)
-    sets = pc.if_else(pa.array(low == high), plain, pa.array(labels, pa.string()))
-    whole = (low == 0) & (high >= last) & (low < high)
+    sets = pc.if_else(pa.array(low == high), _texts_at(line, low), pa.array(labels, pa.string()))
+    whole = (low == 0) & (high == line.size - 1) & (low < high)
     return _finished(line, low, high, pc.if_else(pa.array(whole), ROOT, sets))
 
 
@@ -169,13 +195,16 @@ def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tupl
     return tuple(columns)
 
 
-def _mean(line: Line, i: int, codes: NDArray[np.int32], partition: Partition) -> Published:
+def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition) -> Published:
     """The mean of each class; missing where the class has missing values."""
     numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
+    # Summed in the order of the values: sums of floats depend on the order, and that of the input must not show.
+    owner = np.repeat(np.arange(partition.classes, dtype=np.int64), partition.sizes)
+    codes = np.sort(owner << 32 | codes[partition.order]) & 0xFFFFFFFF
     # Counted from the smallest number of the class: the mean of large, close numbers keeps its digits, and a
     # far number in another class takes nothing from it.
     lowest = numbers[partition.low[:, i]]
-    held = numbers[codes[partition.order]] - np.repeat(lowest, partition.sizes)
+    held = numbers[codes] - np.repeat(lowest, partition.sizes)
     means = np.add.reduceat(held, partition.starts[:-1]) / partition.sizes + lowest
     values, of_class = np.unique(means, return_inverse=True, equal_nan=True)
     return Published(line.name, pa.array(values, from_pandas=True), of_class.astype(np.int32))

@@ -300,11 +300,7 @@ class Recoding:
             name: [{"column": c.name, "type": str(c.values.type), "file": shown.name} for c in columns]
             for name, columns in self.published.items()
         }
-        columns = {
-            c.name: pa.DictionaryArray.from_arrays(pa.array(c.of_class), c.values)
-            for columns in self.published.values()
-            for c in columns
-        }
+        columns = {c.name: c.by() for columns in self.published.values() for c in columns}
         return {path: json.dumps(head, ensure_ascii=False), nodes: pa.table(dict(self.tree)), shown: pa.table(columns)}
 
     @classmethod

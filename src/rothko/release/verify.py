@@ -137,8 +137,9 @@ def _question(
 def _one_missing(column: str, missing: Sequence[str]) -> str:
     """A sensitive column as text in which everything that means missing is the empty text."""
     text = f"coalesce(CAST({column} AS VARCHAR), '')"
-    tokens = [literal(token) for token in (*missing, "nan")]
-    return f"CASE WHEN {text} IN ({', '.join(tokens)}) THEN '' WHEN {text} = '-0.0' THEN '0.0' ELSE {text} END"
+    number = f"typeof({column}) IN ('FLOAT', 'DOUBLE')"
+    absent = [f"{number} AND {text} = 'nan'", *(f"{text} = {literal(token)}" for token in missing)]
+    return f"CASE WHEN {' OR '.join(absent)} THEN '' WHEN {number} AND {text} = '-0.0' THEN '0.0' ELSE {text} END"
 
 
 def _open(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> tuple[str, ...]:

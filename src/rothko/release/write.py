@@ -87,12 +87,23 @@ class Staging:
     """Files on their way out: written under temporary names, then moved into place together or removed."""
 
     moves: list[tuple[Path, Path]] = field(default_factory=list)
+    made: Path | None = None
+    """The folder that was made for the release."""
 
     def place_for(self, target: Path) -> Path:
         """A temporary name in the target's folder, with the target's ending."""
         temporary = target.with_name(f".{secrets.token_hex(8)}.partial{target.suffix}")
         self.moves.append((temporary, target))
         return temporary
+
+    def write(self, target: Path, content: str | pa.Table) -> None:
+        """Write what goes with the data: text, or a table as Parquet."""
+        temporary = self.place_for(target)
+        with _explained(target):
+            if isinstance(content, str):
+                temporary.write_text(content, encoding="utf-8")
+            else:
+                pq.write_table(content, temporary, store_schema=False, write_statistics=False)
 
     def commit(self, *, stale: Iterable[Path] = ()) -> None:
         """Move everything into place, and remove what an older release left there that this one does not replace."""
@@ -102,17 +113,25 @@ class Staging:
             with _explained(target):
                 os.replace(temporary, target)
         self.moves.clear()
+        self.made = None
 
 
 @contextlib.contextmanager
-def staging() -> Iterator[Staging]:
-    """Remove what was not committed, whatever happens."""
+def staging(folder: Path | None = None) -> Iterator[Staging]:
+    """Make the folder if need be; remove what was not committed, whatever happens."""
     stage = Staging()
+    if folder is not None and not folder.exists():
+        with _explained(folder):
+            folder.mkdir(parents=True)
+        stage.made = folder
     try:
         yield stage
     finally:
         for temporary, _ in stage.moves:
             temporary.unlink(missing_ok=True)
+        if stage.made is not None:
+            with contextlib.suppress(OSError):
+                stage.made.rmdir()
 
 
 def output_place(out: Path, *, source: Path | None, overwrite: bool, suffix: str) -> tuple[Path, Path | None]:
@@ -138,10 +157,11 @@ def output_place(out: Path, *, source: Path | None, overwrite: bool, suffix: str
         with _explained(out):
             if out.exists() and not out.is_dir():
                 raise OutputError(f"{str(out)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
-            out.mkdir(parents=True, exist_ok=True)
     for path in (data, *companions(data, folder)):
         _free(path, source, overwrite)
-    _writable(data)
+    _writable(
+        data if folder is None or folder.is_dir() else next(p for p in folder.absolute().parents if p.is_dir()) / "x"
+    )
     return data, folder
 
 
@@ -155,12 +175,13 @@ def output_file(out: Path, *, source: Path | None, overwrite: bool) -> Path:
 
 
 def _free(path: Path, source: Path | None, overwrite: bool) -> None:
-    if path.is_dir():
-        raise OutputError(f"{str(path)!r} is a folder.")
-    if source is not None and path.exists() and path.resolve() == source.resolve():
-        raise OutputError("The output is the input; choose another name.")
-    if path.exists() and not overwrite:
-        raise OutputError(f"{str(path)!r} exists; use --overwrite to replace it.")
+    with _explained(path):
+        if path.is_dir():
+            raise OutputError(f"{str(path)!r} is a folder.")
+        if source is not None and path.exists() and path.resolve() == source.resolve():
+            raise OutputError("The output is the input; choose another name.")
+        if path.exists() and not overwrite:
+            raise OutputError(f"{str(path)!r} exists; use --overwrite to replace it.")
 
 
 def _writable(path: Path) -> None:
@@ -191,5 +212,7 @@ def _explained(path: Path) -> Iterator[None]:
             errno.EPERM: "permission is denied",
             errno.EROFS: "the file system is read-only",
             errno.EFBIG: "the file would be too large",
+            errno.ENAMETOOLONG: "its name is too long",
+            errno.ENOTDIR: "a part of its path is a file",
         }.get(error.errno or 0, "the file system refuses it")
         raise OutputError(f"{str(path)!r} cannot be written: {reason}; nothing was released.") from None
