@@ -11,9 +11,9 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import foundation
+from benchmarks import foundation, requirements
 
-SUITES = {"foundation": foundation.run}
+SUITES = {"foundation": foundation.run, "requirements": requirements.run}
 
 
 def main() -> None:

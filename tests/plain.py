@@ -14,12 +14,27 @@ Median Mondrian: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 2.2, and the 
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rothko.data.line import Kind, Line
-from rothko.privacy import DistinctLDiversity, KAnonymity, Requirement
+from rothko.privacy import (
+    AlphaK,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    FrequencyLDiversity,
+    KAnonymity,
+    PAlpha,
+    PSensitive,
+    RecursiveLDiversity,
+    Requirement,
+    SquaredErrorDiversity,
+    TCloseness,
+    VarianceDiversity,
+)
 
 Record = tuple[int, ...]
 Allowed = Callable[[list[int]], bool]
@@ -38,16 +53,132 @@ class Class(NamedTuple):
 # ── requirements, by their definitions ───────────────────────────────────────────────────────────
 
 
-def satisfies(requirement: Requirement, numbers: Sequence[int], sensitive: dict[str, list[object]]) -> bool:
+def satisfies(requirement: Requirement, numbers: Sequence[int], sensitive: dict[str, list[Any]]) -> bool:
+    """Whether the records with these numbers meet the requirement, in exact arithmetic."""
+    if isinstance(requirement, KAnonymity):
+        return len(numbers) >= requirement.k
+    column = sensitive[str(requirement.column)]
+    values = [column[i] for i in numbers]
+    falling = sorted(Counter(values).values(), reverse=True)
     match requirement:
-        case KAnonymity():
-            return len(numbers) >= requirement.k
         case DistinctLDiversity():
-            return len({sensitive[requirement.of][i] for i in numbers}) >= requirement.l
+            return len(falling) >= requirement.l
+        case EntropyLDiversity():
+            return entropy_reaches(falling, as_fraction(requirement.l))
+        case RecursiveLDiversity():
+            return requirement.l == 1 or falling[0] < as_fraction(requirement.c) * sum(falling[requirement.l - 1 :])
+        case FrequencyLDiversity():
+            return falling[0] * as_fraction(requirement.l) <= len(values)
+        case AlphaK():
+            return falling[0] <= as_fraction(requirement.alpha) * len(values) and len(values) >= requirement.k
+        case PSensitive():
+            return len(falling) >= requirement.p and len(values) >= requirement.k
+        case PAlpha():
+            return len(categories(requirement, values)) >= requirement.p
+        case TCloseness():
+            return distance(requirement, values, column) <= as_fraction(requirement.t)
+        case VarianceDiversity():
+            return spread(values) >= as_fraction(requirement.v) * max(present(values), 1)
+        case SquaredErrorDiversity():
+            return spread(values) >= as_fraction(requirement.error)
     raise NotImplementedError(requirement)
 
 
-def all_of(requirements: Sequence[Requirement], sensitive: dict[str, list[object]]) -> Allowed:
+def reaches(requirement: Requirement, values: Sequence[Any], column: Sequence[Any]) -> float:
+    """What a class with these values reaches; ``column`` has the values of the whole table."""
+    falling = sorted(Counter(values).values(), reverse=True)
+    n = len(values)
+    match requirement:
+        case KAnonymity():
+            return n
+        case DistinctLDiversity() | PSensitive():
+            return len(falling)
+        case EntropyLDiversity():
+            return math.exp(-sum(c / n * math.log(c / n) for c in falling))
+        case RecursiveLDiversity():
+            c = as_fraction(requirement.c)
+            return max([1, *(i + 1 for i in range(1, len(falling)) if falling[0] < c * sum(falling[i:]))])
+        case FrequencyLDiversity():
+            return n / falling[0]
+        case AlphaK():
+            return falling[0] / n
+        case PAlpha():
+            return len(categories(requirement, values))
+        case TCloseness():
+            return float(distance(requirement, values, column))
+        case VarianceDiversity():
+            return float(spread(values) / max(present(values), 1))
+        case SquaredErrorDiversity():
+            return float(spread(values))
+    raise NotImplementedError(requirement)
+
+
+def as_fraction(number: float) -> Fraction:
+    return Fraction(str(number))
+
+
+def entropy_reaches(counts: list[int], bound: Fraction) -> bool:
+    """−Σ p log p ≥ log l means n^n ≥ l^n · Π c^c. The project passes a class that is exactly on the bound only where
+    its values are equally frequent: other ones cannot be told from those that are just below it.
+    """
+    n = sum(counts)
+    left = Fraction(n) ** n
+    right = bound**n * math.prod(c**c for c in counts)
+    return left > right or (left == right and len(set(counts)) == 1)
+
+
+def categories(requirement: PAlpha, values: Sequence[Any]) -> set[str | None]:
+    return {None if value is None else requirement.categories[str(value)] for value in values}
+
+
+def present(values: Sequence[Any]) -> int:
+    return sum(value is not None for value in values)
+
+
+def spread(values: Sequence[Any]) -> Fraction:
+    """Σ (s − mean)² of the numbers that are there."""
+    numbers = [Fraction(value) for value in values if value is not None]
+    mean = sum(numbers, Fraction(0)) / max(len(numbers), 1)
+    return sum(((x - mean) ** 2 for x in numbers), Fraction(0))
+
+
+def distance(requirement: TCloseness, values: Sequence[Any], column: Sequence[Any]) -> Fraction:
+    """The earth mover's distance between the values of a class and those of the table (Li et al. 2007)."""
+
+    def share(of: Sequence[Any], held: Any) -> Fraction:
+        return Fraction(sum(value in held for value in of), len(of))
+
+    def difference(held: Any) -> Fraction:
+        return abs(share(values, held) - share(column, held))
+
+    domain = sorted({value for value in column if value is not None}) + [None] * (None in column)
+    if requirement.distance == "equal":
+        return sum((difference([value]) for value in domain), Fraction(0)) / 2
+    if requirement.distance == "ordered":
+        steps = [difference(domain[:i]) for i in range(1, len(domain))]
+        return sum(steps, Fraction(0)) / max(len(steps), 1)
+    # A hierarchy is a road map: the road between a node and the one above it is half as long as the difference of
+    # their heights, so that two leaves are as far apart as their lowest common node is high.
+    assert requirement.hierarchy is not None
+    roads: list[tuple[int, list[Any]]] = []
+
+    def height(below: Any) -> tuple[int, list[Any]]:
+        """How high a node is, and its leaves; notes the roads to its children."""
+        below = [below] if isinstance(below, dict) else below
+        children = [(0, [child]) for child in below if isinstance(child, str)]
+        children += [height(under) for child in below if isinstance(child, dict) for under in child.values()]
+        high = 1 + max(h for h, _ in children)
+        roads.extend((high - h, leaves) for h, leaves in children)
+        return high, [leaf for _, leaves in children for leaf in leaves]
+
+    top, _ = height(requirement.hierarchy.nested)
+    roads.append((top, [None]))
+    texts = [[None if value is None else str(value) for value in of] for of in (values, column)]
+    values, column = texts
+    return sum((length * difference(leaves) for length, leaves in roads), Fraction(0)) / (2 * top)
+
+
+def all_of(requirements: Sequence[Requirement], sensitive: dict[str, list[Any]]) -> Allowed:
     return lambda numbers: all(satisfies(requirement, numbers, sensitive) for requirement in requirements)
 
 

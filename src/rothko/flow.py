@@ -22,6 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.csv_dialect import CsvOptions, typed_text
+from rothko.data.draft import Draft
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import Source, open_source
@@ -124,7 +125,7 @@ class Release:
 
 def anonymize(
     data: Any,
-    policy: Policy | str | Path | Mapping[str, Any],
+    policy: Policy | Draft | str | Path | Mapping[str, Any],
     *,
     engine: str | None = None,
     seed: int = 0,
@@ -140,7 +141,7 @@ def anonymize(
     data
         A path (CSV, TSV, Parquet, Arrow), a pandas, Polars or Arrow table, a DuckDB relation, a dict of arrays.
     policy
-        A policy, a path to one, or the same as plain data.
+        A policy, a path to one, the same as plain data, or a draft.
     engine
         Overrides the policy's engine.
     seed
@@ -169,7 +170,7 @@ def anonymize(
 
 def prepare(
     data: Any,
-    policy: Policy | str | Path | Mapping[str, Any],
+    policy: Policy | Draft | str | Path | Mapping[str, Any],
     *,
     engine: str | None = None,
     seed: int = 0,
@@ -232,8 +233,10 @@ def count_threads(asked: int | None) -> int:
     return asked or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
 
 
-def as_policy(policy: Policy | str | Path | Mapping[str, Any]) -> Policy:
-    """A policy from a path or plain data."""
+def as_policy(policy: Policy | Draft | str | Path | Mapping[str, Any]) -> Policy:
+    """A policy from a path, plain data or a draft."""
+    if isinstance(policy, Draft):
+        return policy.policy
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, str | Path):
@@ -283,14 +286,11 @@ def _fits(table: pa.Table, memory: int | None) -> None:
 
 def _feasible(encoded: Encoded, policy: Policy) -> None:
     """Refuse what the whole table, as one class, does not satisfy: no partition of it can."""
-    whole = Statistics.count(np.zeros(encoded.rows, dtype=np.int64), 1, encoded.sensitive)
+    whole = Statistics.whole(encoded.rows, encoded.sensitive, policy.privacy)
     for requirement in policy.privacy:
-        if not requirement.satisfied(whole)[0]:
-            best = requirement.achieved(whole)
-            raise InfeasibleError(
-                f"This table cannot meet {requirement.describe()}: all its {encoded.rows} records together "
-                f"reach {best:g}; ask for no more than that, or for more data."
-            )
+        for part in reversed(requirement.parts):
+            if not part.satisfied(whole)[0]:
+                raise InfeasibleError(f"This table cannot meet {requirement.describe()}: {part.infeasible(whole)}.")
 
 
 def _partition(encoded: Encoded, policy: Policy, threads: int, progress: Progress) -> Partition:

@@ -15,7 +15,7 @@ from dataclasses import Field as Parameter
 from enum import StrEnum
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -146,6 +146,8 @@ def _written_method(method: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, HierarchySpec):
+        return value.short()
     if isinstance(value, Mapping):
         return {key: _plain(below) for key, below in value.items()}
     return [_plain(item) for item in value] if isinstance(value, tuple | list) else as_integer(value)
@@ -441,7 +443,13 @@ class Policy(BaseModel):
             else column.model_copy(update={"hierarchy": replace(column.hierarchy, folder=folder)})
             for name, column in policy.columns.items()
         }
-        return policy.model_copy(update={"columns": columns})
+        privacy = tuple(
+            requirement
+            if getattr(requirement, "hierarchy", None) is None
+            else replace(requirement, hierarchy=replace(requirement.hierarchy, folder=folder))
+            for requirement in cast("tuple[Any, ...]", policy.privacy)
+        )
+        return policy.model_copy(update={"columns": columns, "privacy": privacy})
 
     def _document(self) -> dict[str, Any]:
         """Say it as a person would in YAML: what differs from the default, and how the release is made."""
@@ -530,6 +538,8 @@ def _is_text(path: KeyPath) -> bool:
             return True
         case ("columns", _, "hierarchy", "tree" | "csv" | "delimiter", *_):
             return True
+        case ("privacy", _, _, "hierarchy", "tree" | "csv" | "delimiter", *_):
+            return True
         case ("privacy", _, _, "of") | ("privacy", _, _, "over" | "categories", _):
             return True
     return False
@@ -545,7 +555,12 @@ def _named_schema(known: dict[str, Any]) -> dict[str, Any]:
     for name, cls in known.items():
         hints = get_type_hints(cls)
         required = [p.name for p in _parameters(cls) if _needed(p)]
-        schemas = {p.name: TypeAdapter(hints[p.name]).json_schema() for p in _parameters(cls)}
+        schemas = {
+            p.name: hierarchy_spec.json_schema()
+            if HierarchySpec in get_args(hints[p.name])
+            else TypeAdapter(hints[p.name]).json_schema()
+            for p in _parameters(cls)
+        }
         described[name] = {"description": (cls.__doc__ or "").split("\n")[0], **_object_schema(schemas, required)}
     return _object_schema(described, []) | {"minProperties": 1, "maxProperties": 1}
 

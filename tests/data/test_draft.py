@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rothko.data.draft import Draft, Proposal, _words, draft
+from rothko.data.column_names import words
+from rothko.data.draft import Draft, Proposal, draft
 from rothko.errors import InputError, PolicyError
 from rothko.flow import anonymize
 from rothko.policy import Policy, Role
@@ -113,11 +114,11 @@ def test_survey_weights_are_dropped(name: str) -> None:
     assert named(name).column.role is Role.IDENTIFIER
 
 
-def test_words() -> None:
-    assert _words("HTTPServerURL") == "http server url"
-    assert _words("date_of-birth 2") == "date of birth"
-    assert _words("Größe") == "große"
-    assert _words("🙂") == ""
+def testwords() -> None:
+    assert words("HTTPServerURL") == "http server url"
+    assert words("date_of-birth 2") == "date of birth"
+    assert words("Größe") == "große"
+    assert words("🙂") == ""
 
 
 # ── values ───────────────────────────────────────────────────────────────────────────────────────

@@ -563,7 +563,7 @@ def test_lines_come_in_the_order_of_the_policy_and_sensitive_columns_as_bins(thr
     assert [line.weight for line in result.lines] == [2, 1]
     assert result.codes.tolist() == [[1, 0, 2], [2, 0, 1]]
     assert result.rows == 3
-    assert {name: (codes.tolist(), bins) for name, (codes, bins) in result.sensitive.items()} == {
+    assert {name: (codes.tolist(), domain.size) for name, (codes, domain) in result.sensitive.items()} == {
         "s": ([0, 1, 0], 2),
         "t": ([1, 2, 0], 3),
     }

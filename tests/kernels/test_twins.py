@@ -1,16 +1,18 @@
 """One table pairs every kernel with a twin in NumPy or plain Python; one test holds them equal on many inputs.
 
 An entry is (kernel, twin, cases): both take the same arguments and return what is compared, so that a
-kernel that writes to an array is wrapped to return it.
+kernel that writes to an array is wrapped to return it. Those of requirements are in `tests/privacy`.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from rothko.data.hierarchy import Hierarchy, Tree
@@ -18,7 +20,6 @@ from rothko.kernels import codes as kc
 from rothko.kernels import descend as kd
 from rothko.kernels import mondrian as km
 from rothko.kernels import order as ko
-from rothko.kernels import requirements as kr
 from rothko.kernels import text as kt
 
 Arguments = tuple[Any, ...]
@@ -281,33 +282,6 @@ def child_twin(rows: np.ndarray, first: int, count: int, code: int) -> int:
     return np.flatnonzero((children[:, 1] <= code) & (code <= children[:, 2]))[0]
 
 
-# ── requirements ─────────────────────────────────────────────────────────────────────────────────
-
-
-def distinct(values: np.ndarray, bound: float) -> Arguments:
-    """Group 1 of two; the other must stay as it is."""
-    histograms, summaries = np.zeros((2, int(values.max()) + 1), dtype=np.int64), np.zeros((2, 2))
-    held = []
-    for value in values:
-        kr.add(histograms, summaries, 1, kr.DISTINCT, value)
-        held.append(kr.holds(summaries, 1, kr.DISTINCT, bound))
-    assert not histograms[0].any()
-    assert not summaries[0].any()
-    return histograms[1], held
-
-
-def distinct_twin(values: np.ndarray, bound: float) -> Arguments:
-    return np.bincount(values), [len(set(values[: i + 1].tolist())) >= bound for i in range(values.size)]
-
-
-def distinct_cases() -> Iterator[Arguments]:
-    random = np.random.default_rng(7)
-    for size in (1, 2, 30):
-        for values in (1, 2, 10):
-            for bound in (1.0, 2.0, 5.0):
-                yield random.integers(0, values, size).astype(np.int32), bound
-
-
 # ── regions ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -346,6 +320,11 @@ def regions_cases() -> Iterator[Arguments]:
     ]
     for nodes in ([node(leaf, 0, 0, 0)], two, three, nested):
         yield np.array(nodes, dtype=np.int32), np.array([9, 8], dtype=np.int32)
+
+
+def regions(nodes: np.ndarray, sizes: np.ndarray) -> Arguments:
+    columns = (km.ATTRIBUTE, km.BEGINS, km.CHILD, km.CHILDREN)
+    return km.regions(*(nodes[:, column].copy() for column in columns), sizes)
 
 
 # ── sending records down ─────────────────────────────────────────────────────────────────────────
@@ -457,27 +436,53 @@ def order_by_key_cases() -> Iterator[Arguments]:
             yield random.integers(0, 3, size, dtype=np.uint64) << np.uint64(62), bits, ranges
 
 
-def join_fields(fields: list[list[str]], rows: list[list[int]], first: int, last: int) -> bytes:
-    """`fields` are the distinct fields of each column; a row is one index per column."""
-    texts = [text.encode() for column in fields for text in column]
-    bases = np.cumsum([0, *(len(column) for column in fields[:-1])]).astype(np.int64)
-    offsets = np.cumsum([0, *map(len, texts)]).astype(np.int64)
-    indices = np.array(rows, dtype=np.int32).reshape(-1, len(fields)).T.copy()
-    return kt.join_fields(
-        indices, bases, offsets, np.frombuffer(b"".join(texts), dtype=np.uint8), first, last
-    ).tobytes()
+def parse_integers(words: list[str | None]) -> tuple[bool, np.ndarray]:
+    texts = pa.array(words, pa.string())
+    out = np.zeros(len(words), dtype=np.int64)
+    offsets = np.frombuffer(texts.buffers()[1], dtype=np.int32)[: len(words) + 1]
+    data = np.frombuffer(texts.buffers()[2] or b"\0", dtype=np.uint8)
+    good = kt.parse_integers(offsets, data, texts.is_valid().to_numpy(zero_copy_only=False), out)
+    return good, out if good else np.zeros(0)
 
 
-def join_fields_twin(fields: list[list[str]], rows: list[list[int]], first: int, last: int) -> bytes:
-    return "".join(column[i] for row in rows[first:last] for column, i in zip(fields, row, strict=True)).encode()
+def parse_integers_twin(words: list[str | None]) -> tuple[bool, np.ndarray]:
+    """A text is a whole number when writing the number gives the text again."""
+    for word in words:
+        if word is not None and not (re.fullmatch("-?[0-9]{1,18}", word, re.ASCII) and str(int(word)) == word):
+            return False, np.zeros(0)
+    return True, np.array([0 if word is None else int(word) for word in words])
 
 
-def join_fields_cases() -> Iterator[Arguments]:
-    random = np.random.default_rng(12)
-    for fields in ([["a\n", "\n"]], [["é😀,", ","], ['"x, y"\n', "\n", "z\n"]]):
-        rows = np.column_stack([random.integers(0, len(column), 20) for column in fields]).tolist()
-        for first, last in ((0, 20), (0, 0), (7, 8), (5, 20)):
-            yield fields, rows, first, last
+def parse_integers_cases() -> Iterator[Arguments]:
+    for words in (["0", "-1", "42"], ["1", None, "9" * 18], ["9" * 19], ["007"], ["-0"], ["+5"], [" 1"], ["1.0"], [""]):
+        yield (words,)
+    yield (["-", "1"],)
+
+
+def survey(text: str, quote: str) -> tuple[int, bool]:
+    data = np.frombuffer(text.encode(), dtype=np.uint8)
+    edges = np.array([0, len(data) // 2, len(data)], dtype=np.uint64)
+    halves = [kt.survey(data, *edges[i : i + 2], np.uint8(ord(",")), np.uint8(ord(quote))) for i in (0, 1)]
+    return sum(q for q, _ in halves), any(z for _, z in halves)
+
+
+def survey_twin(text: str, quote: str) -> tuple[int, bool]:
+    return text.count(quote), re.search(f"(^|[,\r\n{quote}])-?0[0-9]", text) is not None
+
+
+def survey_cases() -> Iterator[Arguments]:
+    for text in (
+        "a,b\n1,2\n",
+        "a,b\n1,007\n",
+        "01,2",
+        'a\n"02",x\n',
+        "a\n-05\n",
+        "a\n0,10,2024-01-05,0.5\n",
+        '"a""b"',
+        "-07",
+        "0",
+    ):
+        yield text, '"'
 
 
 TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iterator[Arguments]]]] = {
@@ -511,7 +516,7 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
     "mondrian._move": (move, move_twin, move_cases),
     "mondrian.lowest_node": (km.lowest_node, lowest_node_twin, lowest_node_cases),
     "mondrian._child": (km._child, child_twin, child_cases),
-    "mondrian.regions": (km.regions, regions_twin, regions_cases),
+    "mondrian.regions": (regions, regions_twin, regions_cases),
     "order.mix": (
         lambda x: int(ko.mix(np.uint64(x))),
         mix_twin,
@@ -524,8 +529,8 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
         lambda keys, bits, ranges: np.argsort(keys, kind="stable"),
         order_by_key_cases,
     ),
-    "requirements.distinct": (distinct, distinct_twin, distinct_cases),
-    "text.join_fields": (join_fields, join_fields_twin, join_fields_cases),
+    "text.parse_integers": (parse_integers, parse_integers_twin, parse_integers_cases),
+    "text.survey": (survey, survey_twin, survey_cases),
 }  # fmt: skip
 
 

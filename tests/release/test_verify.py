@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rothko.privacy import DistinctLDiversity, KAnonymity, Requirement
+import asked
+import plain
+from rothko.errors import PolicyError
+from rothko.privacy import (
+    REQUIREMENTS as KINDS,
+)
+from rothko.privacy import (
+    DistinctLDiversity,
+    KAnonymity,
+    PAlpha,
+    Requirement,
+    TCloseness,
+    VarianceDiversity,
+)
 from rothko.release.verify import Finding, verify
 from rothko.release.write import write_table
 
@@ -34,16 +48,28 @@ def brute_force(
     groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for i in range(len(columns[by[0]])):
         groups[tuple(value_of(columns[name][i]) for name in by)].append(i)
-    reached = []
-    for members in groups.values():
-        if isinstance(requirement, KAnonymity):
-            reached.append(len(members))
-        else:
-            cells = [value_of(columns[requirement.of][i]) for i in members]
-            gone = {None, "", "NaN", "nan", *missing}
-            reached.append(len({"missing" if cell in gone or str(cell) in missing else cell for cell in cells}))
-    bad = [len(m) for m, r in zip(groups.values(), reached, strict=True) if r < requirement.asked]
-    return min(reached), len(groups), len(bad), sum(bad)
+    cells: list[Any] = []
+    if requirement.column is not None:
+        gone = {None, "", "NaN", *missing}
+        cells = [value_of(cell) for cell in columns[requirement.column]]
+        cells = [None if cell in gone or str(cell) in missing else cell for cell in cells]
+    worst = max if requirement.falling else min
+    reached = [plain.reaches(requirement, [cells[i] for i in m] if cells else m, cells) for m in groups.values()]
+    # What is also a requirement of its own, k, is not counted twice.
+    asked = requirement if len(requirement.parts) == 1 else replace(requirement, k=2)
+    alone = {1} if asked is not requirement else set()
+    bad = [
+        len(m)
+        for m, r in zip(groups.values(), reached, strict=True)
+        if not (
+            plain.satisfies(asked, m, {str(requirement.column): cells}) or (len(m) in alone and met(requirement, r))
+        )
+    ]
+    return worst(reached), len(groups), len(bad), sum(bad)
+
+
+def met(requirement: Requirement, reached: float) -> bool:
+    return reached <= requirement.asked if requirement.falling else reached >= requirement.asked
 
 
 def facts(finding: Finding) -> tuple[float, int, int, int]:
@@ -99,6 +125,81 @@ def test_a_table_is_verified_as_counting_by_hand_does(
 ) -> None:
     table = pa.table({name: pa.array(c, pa.int64() if name == "n" else pa.string()) for name, c in columns.items()})
     check(verify(table, REQUIREMENTS, QUASI, missing=missing, threads=threads), columns, missing)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(data=st.data(), n=st.integers(1, 25), threads=st.sampled_from([1, 2]))
+@settings(unhurried, max_examples=60)
+def test_every_requirement_is_verified_as_its_definition_says(
+    name: str, data: st.DataObject, n: int, threads: int
+) -> None:
+    requirement = data.draw(asked.requirements()[name])
+    drawn = st.lists(st.sampled_from((*asked.NUMBERS, None)), min_size=n, max_size=n)
+    columns: dict[str, list[Any]] = {
+        "q": data.draw(st.lists(st.sampled_from(("a", "b", None)), min_size=n, max_size=n)),
+        "s": [data.draw(st.sampled_from(asked.NUMBERS)), *data.draw(drawn)[1:]],
+    }
+    kind = data.draw(st.sampled_from((pa.int64(), pa.float64(), pa.string())))
+    if kind == pa.float64() and name in ("p-alpha", "t-closeness"):
+        kind = pa.int64()  # their categories and trees have 1, and a float is written 1.0
+    cells = pa.array(columns["s"], pa.int64()).cast(kind)
+    found = verify(pa.table({"q": columns["q"], "s": cells}), [requirement], {"q": ["q"]}, threads=threads)
+    assert [finding.requirement for finding in found.findings] == list(requirement.parts)
+    for part, finding in zip(requirement.parts, found.findings, strict=True):
+        expected = brute_force(columns, ["q"], part)
+        assert finding.achieved == pytest.approx(expected[0], rel=1e-8, abs=1e-12)
+        assert facts(finding)[1:] == expected[1:]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.time64("us")])
+def test_what_is_no_number_cannot_be_verified_for_variance(kind: pa.DataType) -> None:
+    cells = pa.array({pa.string(): ["1", "much"], pa.bool_(): [True, False]}.get(kind, [1, 2]), kind)
+    with pytest.raises(PolicyError, match="Column 's' must hold numbers"):
+        verify(pa.table({"q": ["x", "x"], "s": cells}), [VarianceDiversity(v=1, of="s")], {"q": ["q"]})
+
+
+def test_categories_that_leave_values_out_cannot_be_verified() -> None:
+    table = pa.table({"q": ["x", "x"], "s": ["flu", "acne"]})
+    with pytest.raises(PolicyError, match="categories leave out 1 of 2 values"):
+        verify(table, [PAlpha(p=2, categories={"flu": "lung"}, of="s")], {"q": ["q"]})
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string(), pa.decimal128(22, 2)])
+def test_large_numbers_that_differ_little_are_verified(kind: pa.DataType) -> None:
+    """A thousand million with spread 1, in a class of its own among small numbers."""
+    cells = pa.array([10**9, 10**9 + 2] * 50 + [0, 2] * 50).cast(kind)
+    table = pa.table({"q": ["x"] * 100 + ["y"] * 100, "s": cells})
+    finding = verify(table, [VarianceDiversity(v=1, of="s")], {"q": ["q"]}).findings[0]
+    assert (finding.achieved, finding.holds) == (pytest.approx(1), True)
+    assert not verify(table, [VarianceDiversity(v=1.00001, of="s")], {"q": ["q"]}).holds
+
+
+def test_missing_tokens_are_numbers_by_value() -> None:
+    table = pa.table({"q": ["x"] * 3, "s": [1.0, 3.0, -9.0]})
+    spread, distance = verify(
+        table, [VarianceDiversity(v=1, of="s"), DistinctLDiversity(l=2, of="s")], {"q": ["q"]}, missing=["-9", "3.00"]
+    ).findings
+    assert (spread.achieved, distance.achieved) == (0, 2)
+
+
+def test_several_columns_and_requirements_at_once() -> None:
+    table = pa.table({"q": ["x", "x", "y", "y"], "r": ["u"] * 4, "s": ["a", "b", "a", "a"], "n": [1, 3, 5, 5]})
+    requirements = [
+        VarianceDiversity(v=1, of="n"),
+        KAnonymity(k=2),
+        DistinctLDiversity(l=2, of="s", over=["r"]),
+        DistinctLDiversity(l=2, of="s"),
+        TCloseness(t=0.5, of="n", distance="ordered"),
+    ]
+    found = verify(table, requirements, {"q": ["q"], "r": ["r"]})
+    assert [finding.requirement for finding in found.findings] == requirements
+    assert [facts(finding) for finding in found.findings] == [
+        (0.0, 2, 1, 2),
+        (2.0, 2, 0, 0),
+        (2.0, 1, 0, 0),
+        (1.0, 2, 1, 2),
+        (pytest.approx(0.375), 2, 0, 0),
+    ]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

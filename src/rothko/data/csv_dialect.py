@@ -162,11 +162,10 @@ class CsvDialect:
         if path.suffix == ".gz" or not plain:
             return None, True
         data = np.memmap(path, dtype=np.uint8, mode="r")
-        edges = np.linspace(0, len(data), 9).astype(np.int64)
+        edges = np.linspace(0, len(data), 9).astype(np.uint64)
+        marks = np.uint8(ord(self.delimiter)), np.uint8(ord(self.quote))
         with ThreadPoolExecutor() as pool:
-            found = list(
-                pool.map(lambda i: survey(data, edges[i], edges[i + 1], ord(self.delimiter), ord(self.quote)), range(8))
-            )
+            found = list(pool.map(lambda i: survey(data, edges[i], edges[i + 1], *marks), range(8)))
         return sum(quotes for quotes, _ in found), any(zeros for _, zeros in found)
 
     def _explained(self, path: Path, columns: Sequence[str], quoted: bool) -> InputError:

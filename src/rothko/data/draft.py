@@ -1,14 +1,13 @@
 """A draft policy: look at a table and propose a role, a type and a hierarchy for every column, saying why.
 
-It fails closed: a column that nothing is known about is proposed as a quasi-identifier. The rules are
-the words of column names (below), :func:`_role` and :func:`_generalised`. Reasons and notes carry names
-and counts, and of the values only those that stand for a missing one.
+It fails closed: a column that nothing is known about is proposed as a quasi-identifier. The rules are the words
+of column names (:mod:`rothko.data.column_names`), :func:`_role` and :func:`_generalised`. Reasons and notes carry
+names and counts, and of the values only those that stand for a missing one.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rothko import yaml_lines
+from rothko.data.column_names import ABOUT, IDENTIFIERS, KNOWN, MEASURES, POSTAL, SENSITIVE, WEIGHTS, named
 from rothko.data.csv_dialect import CsvOptions
 from rothko.data.encode import rank
 from rothko.data.line import as_text
@@ -26,69 +26,6 @@ from rothko.data.source import open_source
 from rothko.errors import InputError
 from rothko.policy import Column, Policy, Role
 from rothko.privacy import DistinctLDiversity, KAnonymity
-
-# ── the words of column names ────────────────────────────────────────────────────────────────────
-# Patterns over whole words: `homeAddress_2` is "home address", and no "id" is found in "candidate".
-
-_PERSON = (
-    "patient|person|personal|user|customer|client|employee|staff|student|pupil|member|subject|participant|respondent|"
-    "applicant|citizen|voter|donor|record|case"
-)
-IDENTIFIERS = {
-    r"(first|last|middle|full|family|given|maiden|user|nick)? ?name|surname|forename|initials|"
-    r"nachname|vorname|nom|prenom|^nombre|apellido": "a name",
-    r"e ?mail|correo": "an e-mail address",
-    r"(tele|cell)?phone|telefono?|tel|mobile|fax": "a telephone number",
-    r"address|adresse|anschrift|direccion|street|strasse|rue|calle|house (no|number)": "an address",
-    r"ssn|social security|national (id|insurance)|tax (id|number)|passport|licen[cs]e|iban|account|vin|"
-    r"card (no|number)|medical record|mrn": "a number given to one person",
-    rf"({_PERSON}) ?(id|nr|no|num|number|code|key)|(device|family|household) ?id|u?uid|guid": "a number given to one",
-    r"url|website|homepage|ip|imei|cookie": "an address on the net",
-    r"photo|picture|portrait|signature|fingerprint|biometric": "a likeness",
-    r"comment|remark|note|memo|free ?text": "free text, in which anybody may be named",
-}
-"""Pattern → what it is, and it leads to one person."""
-ABOUT = (
-    r"type|kind|status|class|category|group|count|^num|number of|flag|has|is|rate|balance|country|city|state|county|"
-    r"region|product|brand|company|school|hospital|department|course|file"
-)
-"""Words beside which those above no longer lead to one person: `phone_type`, `country name`."""
-SENSITIVE = {
-    r"disease|illness|diagnos(is|es|e|tic)|icd|hiv|aids|cancer|tumou?r|diabet(es|ic)|symptom|severity|condition|"
-    r"medication|medicine|drug|prescription|treatment|therapy|surgery|comorbidit(y|ie)|disabilit(y|ie)|disabled|"
-    r"mental|depression|allerg(y|ie)|pregnan(t|cy)|abortion|blood|dna|health|krankheit|maladie|enfermedad": "health",
-    r"(test |lab )?result": "the outcome of a test",
-    r"religion|religious|faith|denomination|konfession": "religion",
-    r"(sexual )?orientation|sexuality": "sexual orientation",
-    r"politic(s|al)|party|vote|voting": "political opinion",
-    r"(labou?r|trade) union|union member(ship)?|^union$": "trade union membership",
-    r"crime|criminal|offen[cs]e|conviction|arrest|felony|prison": "crime",
-    r"salary|salaries|income|wage|earning|pay|pincp|bonus|wealth|debt|loan|credit|mortgage|bankruptcy|"
-    r"gehalt|lohn|einkommen|salaire|revenu|salario|sueldo|ingreso": "money",
-    r"grade|gpa": "an assessment",
-}
-"""Pattern → what it is about, and it must not be learnt."""
-POSTAL = r"zip|zip ?code|postal|post ?code|plz|postleitzahl"
-KNOWN = {
-    rf"{POSTAL}|city|town|municipality|county|state|region|province|district|country|nation|(birth)?place|residence|"
-    r"neighbou?rhood|lat|latitude|lon|lng|longitude|location|ort|wohnort|land|ville|pays|ciudad|pais": "a place",
-    r"age|birth|born|dob|birth(day|date)|alter|geburt\w*|edad|naissance": "age or birth",
-    r"sex|gender|geschlecht|sexe|sexo|genero": "sex",
-    r"race|racial|ethnic|ethnicity|hispanic|skin": "race or ethnicity",
-    r"national(ity)?|nativity|native|citizen(ship)?|immigra(nt|tion)|language|ancestry|origin": "origin",
-    r"marital|married|spouse|relationship|household|famil(y|ie)|child|children|sibling|parent": "family",
-    r"education|school|schooling|degree|university|qualification|bildung": "education",
-    r"occupation|job|profession|employ(er|ment|ed)|work(er|ing)?|work ?class|industry|department|beruf": "work",
-    r"admission|admitted|discharged?|visit|arrival|hired?|death|died|enrol\w*": "an event that others saw",
-    r"height|weight|eye|hair|vehicle|car|military|veteran": "what can be seen",
-}
-"""Pattern → what it is, and others may know it."""
-WEIGHTS = r"fnlwgt|p?wgtp?|(instance|sample|sampling|survey|person|household|final|analysis|design) (weight|wt)"
-MEASURES = (
-    r"salary|income|wage|weight|height|amount|price|cost|value|balance|revenue|sale|payment|fee|tax|gain|loss|total|"
-    r"sum|count|size|area|length|distance|duration|time|second|minute|hour|day|rate|ratio|score|level|population"
-)
-"""Whole numbers that differ from record to record without being an identifier."""
 
 # ── what values look like ────────────────────────────────────────────────────────────────────────
 
@@ -195,7 +132,7 @@ def draft(
     given = (missing,) if isinstance(missing, str) else tuple(missing or ())
     source = open_source(data, csv=csv)
     # Postal codes may begin with zeros; under the hierarchy that is proposed they are read as text, too.
-    table = source.read(as_text=[name for name in source.names if _named(POSTAL, name)])
+    table = source.read(as_text=[name for name in source.names if named(POSTAL, name)])
     rows = table.num_rows
     looks = _look(table, given)
     proposals = tuple(_propose(looks, source.label))
@@ -304,7 +241,7 @@ def _look_at(name: str, raw: pa.ChunkedArray, given: Sequence[str]) -> _Look:
 def _read_text(look: _Look, tokens: Sequence[str]) -> _Look:
     """Read text without its tokens, and as numbers or dates where it holds nothing else."""
     text = _without(look, tokens)
-    if _named(POSTAL, look.name) or _are_codes(text.values):
+    if named(POSTAL, look.name) or _are_codes(text.values):
         return text
     for kind, pattern in READINGS.items():
         fits = pc.match_substring_regex(pc.utf8_trim_whitespace(text.values), pattern)
@@ -380,22 +317,22 @@ def _role(look: _Look) -> tuple[Role, str]:
     """Choose a role, and say why: the first rule that fits. Names say more than values, so they go first."""
     name, distinct, text = look.name, len(look.values), look.kind == "text"
     share = distinct / max(look.present, 1)
-    unique = look.present >= ENOUGH and share >= NEARLY and (text or (look.whole and not _named(MEASURES, name)))
+    unique = look.present >= ENOUGH and share >= NEARLY and (text or (look.whole and not named(MEASURES, name)))
     if not look.kind:
         return Role.IDENTIFIER, "its values cannot be generalised; turn them into text or numbers to release them"
-    if _named(WEIGHTS, name):
+    if named(WEIGHTS, name):
         return Role.IDENTIFIER, "a survey weight, by its name, may tell records apart; keep it if nobody else has it"
-    if (what := _named(IDENTIFIERS, name)) and not _named(ABOUT, name):
+    if (what := named(IDENTIFIERS, name)) and not named(ABOUT, name):
         return Role.IDENTIFIER, f"{what}, by its name"
     if text and distinct and pc.match_substring_regex(look.values, EMAIL).true_count >= 0.9 * distinct:
         return Role.IDENTIFIER, "e-mail addresses, by their look"
     if look.constant:
         return Role.KEEP, "says nothing about anybody: all records are alike"
-    if _named("id", name) and share >= 0.5:
+    if named("id", name) and share >= 0.5:
         return Role.IDENTIFIER, "an id, by its name, that differs between most records"
-    if (what := _named(SENSITIVE, name)) and look.kind not in PERIODS and not (text and unique):
+    if (what := named(SENSITIVE, name)) and look.kind not in PERIODS and not (text and unique):
         return Role.SENSITIVE, f"{what}, by its name; must not be learnt about a person"
-    if what := _named(KNOWN, name):
+    if what := named(KNOWN, name):
         return Role.QUASI_IDENTIFIER, f"{what}, by its name; may be known from elsewhere"
     if look.whole and distinct == len(look.column) >= 10 and _number_records(look.values):
         return Role.IDENTIFIER, "numbers the records"
@@ -413,7 +350,7 @@ def _generalised(look: _Look) -> tuple[dict[str, Any], str]:
     """Choose how a quasi-identifier is read and generalised, and say it; nothing ranks its values on a line."""
     distinct = len(look.values)
     if look.kind == "text":
-        postal = bool(_named(POSTAL, look.name))
+        postal = bool(named(POSTAL, look.name))
         longest = pc.max(pc.utf8_length(look.values)).as_py() or 0
         masked = pc.any(pc.ends_with(look.values, "*"), min_count=0).as_py()  # by somebody before us
         if (postal or _are_codes(look.values)) and 0 < longest <= 10 and not masked:
@@ -493,7 +430,7 @@ def _notes_on_roles(by_role: Mapping[Role, Sequence[_Look]], proposals: Sequence
         names = _listed([look.name for look in sensitive])
         yield f"{names} are sensitive and released as they are: who knows one of a person may learn the others."
     for look in by_role[Role.IDENTIFIER]:
-        if _named("id|mrn|ssn", look.name) and 0 < len(look.values) < NEARLY * look.present:
+        if named("id|mrn|ssn", look.name) and 0 < len(look.values) < NEARLY * look.present:
             yield f"{look.name!r} repeats: where a person has several records, k counts records, not persons."
 
 
@@ -514,20 +451,3 @@ def _notes_on_privacy(rows: int, k: int, asked: bool, sensitive: Sequence[_Look]
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
-def _words(name: str) -> str:
-    """Split a name into words, in small letters without accents.
-
-    >>> _words("homeAddress_2"), _words("Prénom"), _words("capital-gain")
-    ('home address', 'prenom', 'capital gain')
-    """
-    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
-    return " ".join(re.findall(r"[^\W\d_]+", parted)).lower()
-
-
-def _named(patterns: str | Mapping[str, str], name: str) -> str | None:
-    """Find what the first pattern among the words of a name, in the singular or the plural, stands for."""
-    table = {patterns: patterns} if isinstance(patterns, str) else patterns
-    return next((what for pattern, what in table.items() if re.search(rf"\b(?:{pattern})s?\b", _words(name))), None)

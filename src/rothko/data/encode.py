@@ -19,6 +19,7 @@ from rothko.data.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import InputError
 from rothko.policy import Column, Policy
+from rothko.privacy.statistics import Domain, Sensitive
 
 Codes = NDArray[np.int32]
 
@@ -31,8 +32,8 @@ class Encoded:
     """One per quasi-identifier, in the order of the policy."""
     codes: NDArray[np.int32]
     """(quasi-identifiers, records)."""
-    sensitive: dict[str, tuple[Codes, int]]
-    """Sensitive column → (code of each record, number of codes)."""
+    sensitive: dict[str, Sensitive]
+    """The sensitive columns."""
 
     @property
     def rows(self) -> int:
@@ -48,11 +49,11 @@ def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
     def one(i: int) -> Line:
         return encode_line(names[i], table[names[i]], policy.columns[names[i]], codes[i])
 
-    def histogram(name: str) -> tuple[Codes, int]:
+    def histogram(name: str) -> Sensitive:
         ranked = np.empty(table.num_rows, dtype=np.int32)
         values = rank(table[name], ranked)
         ranked[ranked < 0] = len(values)
-        return ranked, len(values) + 1
+        return Sensitive(ranked, Domain(name, values, np.bincount(ranked, minlength=len(values) + 1)))
 
     with ThreadPoolExecutor(threads) as pool:
         lines = pool.map(one, range(len(names)))

@@ -11,7 +11,7 @@ Two types, both plain arrays with the nodes breadth first:
 Breadth first means that ``parents`` never falls. So the children of a node lie side by side, dropping
 nodes keeps the order, and the order is checked by one comparison.
 
-Files are those of ARX (https://arx.deidentifier.org): one leaf a line, ``leaf;level 1;…;*``.
+Files are those of ARX: one leaf a line, ``leaf;level 1;…;*``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
+from rothko.data.levels import balance, by_breaks, by_widths, join, period
 from rothko.errors import HierarchyError
 
 ROOT = "*"
@@ -265,9 +264,9 @@ class Hierarchy:
         for kept in range(1, longest):
             masked = masks.take(pc.if_else(pc.less(kept, length), pc.subtract(length, kept), None))
             if side == "right":
-                levels.append(_join(pc.utf8_slice_codeunits(texts, 0, kept), masked))
+                levels.append(join(pc.utf8_slice_codeunits(texts, 0, kept), masked))
             else:
-                levels.append(_join(masked, pc.utf8_slice_codeunits(texts, -kept)))
+                levels.append(join(masked, pc.utf8_slice_codeunits(texts, -kept)))
         return _from_levels([*levels, texts])
 
     @classmethod
@@ -312,7 +311,7 @@ class Hierarchy:
         column = column.take(pc.array_sort_indices(column))
         fits = pa.types.is_signed_integer(column.type) or column.type in (pa.uint8(), pa.uint16(), pa.uint32())
         numbers = column.cast(pa.int64() if fits else pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        levels = _by_widths(numbers, widths) if widths is not None else _by_breaks(numbers, breaks or ())
+        levels = by_widths(numbers, widths) if widths is not None else by_breaks(numbers, breaks or ())
         return _from_levels([*reversed(levels), column.cast(pa.string())])
 
     @classmethod
@@ -344,7 +343,7 @@ class Hierarchy:
                 f"a date hierarchy needs dates or timestamps, and the values are of type {column.type}"
             )
         column = column.take(pc.array_sort_indices(column))
-        return _from_levels([*(_period(column, level) for level in reversed(levels)), column.cast(pa.string())])
+        return _from_levels([*(period(column, level) for level in reversed(levels)), column.cast(pa.string())])
 
     @classmethod
     def auto(cls, values: pa.Array | Sequence[str], counts: ArrayLike, *, fanout: int = 4) -> Hierarchy:
@@ -375,9 +374,9 @@ class Hierarchy:
         weights = np.asarray(counts, dtype=np.int64)
         if weights.shape != (len(texts),):
             raise ValueError(f"{len(texts)} values need as many counts, not an array of shape {weights.shape}")
-        low, high, parents = _balance(weights, fanout)
+        low, high, parents = balance(weights, fanout)
         first, last = texts.take(pa.array(low)), texts.take(pa.array(high))
-        names = pc.if_else(pa.array(low == high), first, _join(first, " … ", last)).to_pylist()
+        names = pc.if_else(pa.array(low == high), first, join(first, " … ", last)).to_pylist()
         taken = {ROOT, *texts.to_pylist()}
         for node in np.flatnonzero(low < high).tolist():
             name, tries = names[node], itertools.count(2)
@@ -669,117 +668,3 @@ def _text_array(values: pa.Array | Sequence[str]) -> pa.Array:
     if not isinstance(values, pa.Array | pa.ChunkedArray):
         return pa.array(values, pa.string())
     return _one_chunk(values).cast(pa.string())
-
-
-def _join(*parts: pa.Array | str) -> pa.Array:
-    return pc.binary_join_element_wise(*parts, "")
-
-
-# ── rules ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _by_widths(numbers: NDArray[Any], widths: Sequence[float]) -> list[pa.Array]:
-    """One array of interval labels per width, finest first; null where there is no interval."""
-    if not widths or not all(math.isfinite(width) and width > 0 for width in widths):
-        raise HierarchyError(f"the widths of intervals must be positive numbers, and are {list(widths)}")
-    # Through its text, so that 0.1 is a tenth, as a person means it, and not the nearest binary fraction.
-    exact = [Fraction(str(width)) for width in widths]
-    if any(coarse % fine for fine, coarse in itertools.pairwise(exact)):
-        raise HierarchyError(f"each width must be a multiple of the one before, and they are {list(widths)}")
-    if any(width.denominator > 1 for width in exact) or exact[-1] > 2**61:
-        numbers = numbers.astype(np.float64)
-    top, bottom = exact[0].numerator, exact[0].denominator
-    if numbers.dtype == np.int64:
-        inside = (numbers > -(2**62)) & (numbers < 2**62)  # both ends of the interval fit, too
-        index = np.where(inside, numbers, 0) // top
-    else:
-        with np.errstate(over="ignore"):
-            inside = np.isfinite(numbers) & (np.abs(numbers) / top * bottom < 2.0**52)
-        number = np.where(inside, numbers, 0.0)
-        index = np.floor(number / top * bottom)
-        # The quotient may be off by a rounding at the very edge; the edges themselves are the nearest floats.
-        index -= index * top / bottom > number
-        index += (index + 1) * top / bottom <= number
-    return [
-        _interval_labels(index // int(width / exact[0]), inside, width.numerator, width.denominator) for width in exact
-    ]
-
-
-def _interval_labels(index: NDArray[Any], inside: NDArray[np.bool_], top: int, bottom: int) -> pa.Array:
-    distinct, place = np.unique(index, return_inverse=True)
-    edges = [distinct * top, (distinct + 1) * top]
-    if distinct.dtype != np.int64:
-        edges = [edge / bottom for edge in edges]
-        if bottom == 1 and np.all(np.abs(edges) < 2**53):
-            edges = [edge.astype(np.int64) for edge in edges]  # Arrow writes the float 1e10 as "1e+10"
-    low, high = (pa.array(edge).cast(pa.string()) for edge in edges)
-    return _join("[", low, ", ", high, ")").take(pa.array(place, mask=~inside))
-
-
-def _by_breaks(numbers: NDArray[Any], breaks: Sequence[float] | Sequence[Sequence[float]]) -> list[pa.Array]:
-    """One array of interval labels per list of breaks, finest first; null where there is no interval."""
-    nested = [level for level in breaks if isinstance(level, Sequence)]
-    if nested and len(nested) < len(breaks):
-        raise HierarchyError("breaks are either numbers or lists of numbers, not both")
-    lists: list[Any] = nested or [breaks]
-    if not lists[0]:
-        raise HierarchyError("a hierarchy of intervals needs at least one break")
-    for level in lists:
-        if not all(map(math.isfinite, level)) or any(b <= a for a, b in itertools.pairwise(level)):
-            raise HierarchyError(f"breaks must be finite and ascending, and are {list(level)}")
-    if any(not set(coarse) <= set(fine) for fine, coarse in itertools.pairwise(lists)):
-        raise HierarchyError("the breaks of each level must be among those of the level before")
-    labels = []
-    for level in lists:
-        edges = ["-inf", *(str(int(edge)) if edge == int(edge) else str(edge) for edge in level), "inf"]
-        names = [f"{'[' if i else '('}{low}, {high})" for i, (low, high) in enumerate(itertools.pairwise(edges))]
-        place = np.searchsorted(np.array(level), numbers, side="right")
-        labels.append(pa.array(names).take(pa.array(place, mask=~np.isfinite(numbers))))
-    return labels
-
-
-def _period(column: pa.Array, level: str) -> pa.Array:
-    def digits(part: pa.Array, width: int) -> pa.Array:
-        return pc.utf8_lpad(part.cast(pa.string()), width=width, padding="0")
-
-    year = pc.year(column)
-    if level == "decade":
-        return _join(digits(pa.array(year.to_numpy() // 10 * 10), 4), "s")
-    if level == "year":
-        return digits(year, 4)
-    if level == "quarter":
-        return _join(digits(year, 4), "-Q", pc.quarter(column).cast(pa.string()))
-    month = _join(digits(year, 4), "-", digits(pc.month(column), 2))
-    return month if level == "month" else _join(month, "-", digits(pc.day(column), 2))
-
-
-def _balance(counts: NDArray[np.int64], fanout: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Cut 0…n−1 into runs, runs of runs and so on: first, last and parent of every node but the root."""
-    # A count of 0 would let a run of them be peeled off value by value, and the tree grow deep.
-    running = np.concatenate(([0], np.cumsum(np.maximum(counts, 1))))
-    a, b, node = np.array([0]), np.array([len(counts)]), np.array([0])
-    lows, highs, parents, n_nodes = [a[:0]], [a[:0]], [a[:0]], 1
-    if not len(counts):
-        node = node[:0]
-    while node.size:
-        runs = np.minimum(fanout, b - a)
-        cuts = np.repeat(b[:, None], fanout + 1, axis=1)
-        cuts[:, 0] = a
-        for j in range(1, fanout):
-            target = running[a] + (running[b] - running[a]) * (np.minimum(j, runs) / runs)
-            cut = np.clip(np.searchsorted(running, target), 1, len(counts))
-            cut -= target - running[cut - 1] <= running[cut] - target
-            # Every run gets at least one value, on this side of the cut and on the other.
-            cuts[:, j] = np.where(j < runs, np.clip(cut, cuts[:, j - 1] + 1, b - (runs - j)), b)
-        first, after = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
-        parent = np.repeat(node, fanout)
-        some = first < after
-        a, b, parent = first[some], after[some], parent[some]
-        lows.append(a)
-        highs.append(b - 1)
-        parents.append(parent)
-        node = n_nodes + np.arange(len(a))
-        n_nodes += len(a)
-        inner = b - a > 1
-        a, b, node = a[inner], b[inner], node[inner]
-    return np.concatenate(lows), np.concatenate(highs), np.concatenate(parents)

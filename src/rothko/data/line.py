@@ -78,6 +78,8 @@ class Line:
         under the lowest common node ÷ all leaves. Sets: their size ÷ all values.
         """
         low, high = np.asarray(low), np.asarray(high)
+        if self.kind is Kind.ORDERED and not self.missing and len(self.places):
+            return np.asarray((self.places[high] - self.places[low]) / self.span)
         if self.kind is Kind.ORDERED:
             last = max(len(self.values) - 1, 0)
             places = self.places if len(self.places) else np.zeros(1)

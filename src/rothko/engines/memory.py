@@ -43,7 +43,7 @@ def partition(
     progress
         Called with the number of records whose classes have just become final.
     """
-    from rothko.kernels.mondrian import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START, regions
+    from rothko.kernels.mondrian import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
 
     arrays, table = problem(encoded, requirements, method)
     nodes, low, high = _grow(table, arrays.arguments(), threads, progress)
@@ -51,15 +51,13 @@ def partition(
     leaf = leaf[np.argsort(nodes[leaf, START])]
     cuts = None
     if not method.relaxed:
-        region_low, region_high = regions(nodes, np.array([line.size for line in encoded.lines], dtype=np.int32))
         cuts = Cuts(
             attribute=nodes[:, ATTRIBUTE].copy(),
             begins=nodes[:, BEGINS].copy(),
             child=nodes[:, CHILD].copy(),
             children=nodes[:, CHILDREN].copy(),
             leaf=leaf,
-            low=region_low[leaf],
-            high=region_high[leaf],
+            sizes=np.array([line.size for line in encoded.lines], dtype=np.int32),
         )
     starts = np.append(nodes[leaf, START], encoded.rows).astype(np.int64)
     return Partition(table[len(encoded.lines)].copy(), starts, low[leaf], high[leaf], cuts)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
-from rothko.kernels.requirements import add, holds
+from rothko.kernels.requirements import FACTS, KIND, MOMENTS, ROW, SIZE, gap, keep_allowed, sides, summary
 
 ORDERED, NOMINAL, TREE = 0, 1, 2
 """Kinds of line: widths by value, by number of values, by leaves under the lowest common node."""
@@ -82,7 +82,7 @@ def _select(table, a, start, end, low, high, rank, counts):
     Radix selection: histogram the range, keep the bucket that holds the rank, repeat. At most
     three passes over a node however many distinct values the line has, and no sort.
     """
-    buckets = max(256, min(np.int64(end - start), counts.size - 1))
+    buckets = max(32, min(np.int64(end - start), counts.size - 1))
     below = 0
     while True:
         span = high - low + 1
@@ -117,92 +117,90 @@ def _next_code(table, a, start, end, code):
 
 
 @compiled
-def _clear(histograms, summaries, side, size):
-    for v in range(size):
-        histograms[side, v] = 0
-    summaries[side, 0] = 0.0
-    summaries[side, 1] = 0.0
+def _sides_hold(table, a, start, end, left, cut, ties, least, rules, facts, histograms):
+    """Whether both sides of a cut meet every requirement that is about a sensitive value."""
+    n = np.int64(end - start)
+    for r in range(rules.shape[0]):
+        if rules[r, SIZE] <= n or rules[r, KIND] >= MOMENTS:
+            if not sides(table, a, start, end, cut, ties, rules, r, facts, histograms):
+                return False
+            continue
+        order = np.empty(n, dtype=np.uint32)
+        _arrange_two(table, a, start, end, left, cut, ties, order)
+        good = np.zeros(n + 1, dtype=np.uint8)
+        good[left] = 1
+        if keep_allowed(_values(table, rules[r, ROW], order), least, good, rules, r, facts, histograms) == 0:
+            return False
+    return True
 
 
 @compiled
-def _sides_hold(table, a, start, end, cut, ties, rules, bounds, histograms, summaries):
-    """Whether both sides of a cut meet every requirement that is about a sensitive value."""
-    for r in range(rules.shape[0]):
-        kind, row, size = rules[r, 0], rules[r, 1], rules[r, 2]
-        _clear(histograms, summaries, 0, size)
-        _clear(histograms, summaries, 1, size)
-        left_ties = ties
-        for i in range(start, end):
-            v = table[a, i]
-            side = 1 if v >= cut else 0
-            if v == cut and left_ties > 0:
-                side = 0
-                left_ties -= 1
-            add(histograms, summaries, side, kind, table[row, i])
-        if not (holds(summaries, 0, kind, bounds[r, 0]) and holds(summaries, 1, kind, bounds[r, 0])):
-            return False
-    return True
+def _values(table, row, order):
+    """A row of the table in the given order."""
+    values = np.empty(order.size, dtype=np.int32)
+    for i in range(order.size):
+        values[i] = table[row, order[i]]
+    return values
 
 
 @compiled
 def _sorted(table, a, start, end, low, high):
     """The records of a node in stable ascending order of line ``a``: radix sort, eleven bits a pass."""
     n = np.int64(end - start)
-    order = np.empty(n, dtype=np.uint64)
-    spare = np.empty(n, dtype=np.uint64)
+    order = np.empty(n, dtype=np.uint32)
+    spare = np.empty(n, dtype=np.uint32)
     for i in range(n):
         order[i] = start + np.uint64(i)
-    counts = np.empty(2049, dtype=np.int64)
+    # Going through the buckets must not take longer than going through the records.
+    bits = 11 if n > 2000 else 6
+    mask = (1 << bits) - 1
+    counts = np.empty(mask + 2, dtype=np.int64)
     shift = 0
     while (high - low) >> shift > 0:
-        for b in range(2049):
+        for b in range(mask + 2):
             counts[b] = 0
         for i in range(n):
-            counts[(((table[a, order[i]] - low) >> shift) & 2047) + 1] += 1
-        for b in range(2048):
+            counts[(((table[a, order[i]] - low) >> shift) & mask) + 1] += 1
+        for b in range(mask + 1):
             counts[b + 1] += counts[b]
         for i in range(n):
-            b = ((table[a, order[i]] - low) >> shift) & 2047
+            b = ((table[a, order[i]] - low) >> shift) & mask
             spare[counts[b]] = order[i]
             counts[b] += 1
         order, spare = spare, order
-        shift += 11
+        shift += bits
     return order
 
 
 @compiled
-def _scan(table, a, start, end, low, high, least, relaxed, rules, bounds, histograms, summaries):
-    """The allowable cut nearest the median among all of them, or 0 records on the left.
-
-    One pass from each end with every requirement as a running state: what holds on the left of
-    position p, and what holds on its right.
-    """
+def _scan(table, a, start, end, low, high, least, relaxed, rules, facts, histograms):
+    """The allowable cut nearest the median among all of them, or 0 records on the left."""
     n = np.int64(end - start)
     order = _sorted(table, a, start, end, low, high)
-    good = np.ones(n + 1, dtype=np.uint8)
+    good = np.zeros(n + 1, dtype=np.uint8)
+    left = 0
+    for p in range(least, n - least + 1):
+        if relaxed or table[a, order[p]] != table[a, order[p - 1]]:
+            good[p] = 1
+            left += 1
     for r in range(rules.shape[0]):
-        kind, row, size = rules[r, 0], rules[r, 1], rules[r, 2]
-        for side in range(2):
-            _clear(histograms, summaries, 0, size)
-            for step in range(n):
-                i = step if side == 0 else n - 1 - step
-                add(histograms, summaries, 0, kind, table[row, order[i]])
-                if not holds(summaries, 0, kind, bounds[r, 0]):
-                    good[i + 1 if side == 0 else i] = 0
-    best, cut, ties = 0, 0, 0
-    run = 0  # records before position p that share the code at p
-    for p in range(1, n):
-        here = np.int64(table[a, order[p]])
-        run = run + 1 if here == table[a, order[p - 1]] else 0
-        if good[p] == 0 or p < least or n - p < least or (run > 0 and not relaxed):
-            continue
-        if best == 0 or abs(2 * p - n) < abs(2 * best - n):
-            best, cut, ties = p, here, run
+        if left > 0:
+            left = keep_allowed(_values(table, rules[r, ROW], order), least, good, rules, r, facts, histograms)
+    if left == 0:
+        return 0, 0, 0
+    best = 0
+    for p in range(least, n - least + 1):
+        if good[p] == 1 and (best == 0 or abs(2 * p - n) < abs(2 * best - n)):
+            best = p
+    cut = np.int64(table[a, order[best]])
+    ties = 0  # records before the cut that share its code
+    while ties < best and table[a, order[best - 1 - ties]] == cut:
+        ties += 1
     return best, cut, ties
 
 
 @compiled
-def _cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, bounds, counts, histograms, summaries):
+def _cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, facts, counts, histograms):
     """The allowable cut of an ordered or nominal line: (records on the left, cut, equal codes that go left).
 
     Missing is split from present where that is allowable, since together they publish nothing;
@@ -216,7 +214,7 @@ def _cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, b
         if (
             left >= least
             and n - left >= least
-            and _sides_hold(table, a, start, end, high, 0, rules, bounds, histograms, summaries)
+            and _sides_hold(table, a, start, end, left, high, np.int64(0), least, rules, facts, histograms)
         ):
             return left, high, 0
     median, below, equal = _select(table, a, start, end, low, high, n // 2, counts)
@@ -229,14 +227,14 @@ def _cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, b
         lower_fits, upper_fits = lower >= least, n - upper >= least
         if not (lower_fits or upper_fits):
             return 0, 0, 0
-        ties = 0
+        ties = np.int64(0)
         if lower_fits and (not upper_fits or n - 2 * lower <= 2 * upper - n):
             left, cut = lower, median
         else:
             left, cut = upper, _next_code(table, a, start, end, median)
-    if _sides_hold(table, a, start, end, cut, ties, rules, bounds, histograms, summaries):
+    if _sides_hold(table, a, start, end, left, cut, ties, least, rules, facts, histograms):
         return left, cut, ties
-    return _scan(table, a, start, end, low, high, least, relaxed, rules, bounds, histograms, summaries)
+    return _scan(table, a, start, end, low, high, least, relaxed, rules, facts, histograms)
 
 
 @compiled
@@ -253,7 +251,7 @@ def _child(tree, first, count, code):
 
 
 @compiled
-def _cut_tree(table, a, start, end, first, count, tree, least, rules, bounds, child, sizes):
+def _cut_tree(table, a, start, end, first, count, tree, least, rules, facts, child, sizes):
     """Specialise to the children of a node: how many parts there are, or 0 where one would break a requirement.
 
     ``child`` gets the child of every record, ``sizes`` the records of every child.
@@ -270,15 +268,38 @@ def _cut_tree(table, a, start, end, first, count, tree, least, rules, bounds, ch
             return 0
         parts += sizes[c] > 0
     for r in range(rules.shape[0]):
-        kind, row = rules[r, 0], rules[r, 1]
-        histograms = np.zeros((count, rules[r, 2]), dtype=np.int64)
-        summaries = np.zeros((count, 2))
-        for i in range(start, end):
-            add(histograms, summaries, child[i - start], kind, table[row, i])
-        for c in range(count):
-            if sizes[c] > 0 and not holds(summaries, c, kind, bounds[r, 0]):
-                return 0
+        if not _parts_hold(table, start, end, count, rules, r, facts, child, sizes):
+            return 0
     return parts
+
+
+@compiled
+def _parts_hold(table, start, end, count, rules, r, facts, child, sizes):
+    """Whether every child that has records meets a requirement."""
+    kind, row, at = rules[r, KIND], rules[r, ROW], rules[r, FACTS]
+    if kind >= MOMENTS:
+        moments = np.zeros((count, 3))
+        histograms = np.zeros((2, 1), dtype=np.int64)
+        for i in range(start, end):
+            x = facts[at + 1 + np.uint64(table[row, i])]
+            if x == x:
+                c = child[i - start]
+                moments[c, 0] += 1.0
+                moments[c, 1] += x
+                moments[c, 2] += x * x
+        for c in range(count):
+            n, first, second = moments[c, 0], moments[c, 1], moments[c, 2]
+            if sizes[c] > 0 and gap(histograms, np.int64(0), n, first, second, rules, r, facts) > 0:
+                return False
+        return True
+    histograms = np.zeros((count + 2, rules[r, SIZE]), dtype=np.int64)
+    for i in range(start, end):
+        histograms[child[i - start], np.uint64(table[row, i])] += 1
+    for c in range(count):
+        n, first = summary(histograms, c, rules, r, facts)
+        if sizes[c] > 0 and gap(histograms, c, np.float64(n), first, 0.0, rules, r, facts) > 0:
+            return False
+    return True
 
 
 @compiled
@@ -375,7 +396,7 @@ def _open_node(nodes, node, parent, begins, start, end, waiting):
 
 
 @compiled
-def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, bounds, relaxed, most_cuts):
+def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, facts, relaxed, most_cuts):
     """Cut the records ``begin … stop`` until no allowable cut is left, or ``most_cuts`` were made.
 
     Parameters
@@ -392,8 +413,8 @@ def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, bo
         int32 (nodes, 5) of all hierarchies: parent, first code, last code, first child, children.
     least
         The fewest records that a part may have.
-    rules, bounds
-        Requirements about sensitive values: (kind, row in ``table``, number of values) and their parameters.
+    rules, facts
+        Requirements about sensitive values, see :mod:`rothko.kernels.requirements`.
 
     Returns
     -------
@@ -407,11 +428,11 @@ def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, bo
     counts = np.empty(max(256, min(n, 1 << 15)) + 1, dtype=np.int32)
     most_values, most_children = 1, 1
     for r in range(rules.shape[0]):
-        most_values = max(most_values, rules[r, 2])
+        if rules[r, KIND] < MOMENTS:
+            most_values = max(most_values, rules[r, SIZE])
     for t in range(tree.shape[0]):
         most_children = max(most_children, tree[t, 4])
-    histograms = np.zeros((2, most_values), dtype=np.int64)
-    summaries = np.zeros((2, 2))
+    histograms = np.zeros((4, most_values), dtype=np.int64)
     child = np.empty(n if tree.shape[0] > 0 else 1, dtype=np.int32)
     sizes = np.empty(most_children, dtype=np.int64)
     width = np.empty(d)
@@ -444,7 +465,7 @@ def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, bo
                 offset = lines[a, 4]
                 at = offset + lowest_node(tree, offset, leaf, lines[a, 5], bottom, top)
                 first, count = offset + tree[at, 3], np.int64(tree[at, 4])
-                parts = _cut_tree(table, a, start, end, first, count, tree, least, rules, bounds, child, sizes)
+                parts = _cut_tree(table, a, start, end, first, count, tree, least, rules, facts, child, sizes)
                 if parts == 0:
                     continue
                 _arrange_many(child, start, count, sizes, order)
@@ -459,8 +480,8 @@ def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, bo
                         used += 1
             else:
                 left, cut, ties = _cut_line(
-                    table, a, start, end, bottom, top, lines[a, 2], least, relaxed, rules, bounds, counts,
-                    histograms, summaries,
+                    table, a, start, end, bottom, top, lines[a, 2], least, relaxed, rules, facts, counts,
+                    histograms,
                 )  # fmt: skip
                 if left == 0:
                     continue
@@ -479,25 +500,27 @@ def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, bo
 
 
 @compiled
-def regions(nodes, sizes):
+def regions(attribute, begins, child, children, sizes):
     """The region of each node on the lines: first and last code per attribute, whole lines at the root.
 
     Parts of one cut share the node's region between them: each reaches to where the next begins.
     """
-    count, d = nodes.shape[0], sizes.shape[0]
+    count, d = attribute.size, sizes.size
     low = np.zeros((count, d), dtype=np.int32)
     high = np.empty((count, d), dtype=np.int32)
-    high[0] = sizes - 1
+    for a in range(d):
+        high[0, a] = sizes[a] - 1
     for node in range(count):
-        a = nodes[node, ATTRIBUTE]
+        a = attribute[node]
         if a < 0:
             continue
-        first, children = nodes[node, CHILD], nodes[node, CHILDREN]
-        for c in range(children):
-            low[first + c] = low[node]
-            high[first + c] = high[node]
-            if c > 0:
-                low[first + c, a] = nodes[first + c, BEGINS]
-            if c + 1 < children:
-                high[first + c, a] = nodes[first + c + 1, BEGINS] - 1
+        first, last = child[node], child[node] + children[node]
+        for part in range(first, last):
+            for b in range(d):
+                low[part, b] = low[node, b]
+                high[part, b] = high[node, b]
+            if part > first:
+                low[part, a] = begins[part]
+            if part + 1 < last:
+                high[part, a] = begins[part + 1] - 1
     return low, high

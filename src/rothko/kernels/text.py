@@ -1,33 +1,10 @@
-"""Joining fields to lines of text."""
+"""Reading whole numbers from text, and looking over the bytes of a CSV file."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from rothko.kernels import compiled
-
-
-@compiled
-def join_fields(indices, bases, offsets, data, first, last):
-    """The lines ``first … last`` of a table as bytes.
-
-    Column c of row i is field ``bases[c] + indices[c, i]``, which is ``data[offsets[f] : offsets[f + 1]]`` with
-    its delimiter or line end.
-    """
-    total = 0
-    for i in range(first, last):
-        for c in range(bases.size):
-            field = bases[c] + indices[c, i]
-            total += offsets[field + 1] - offsets[field]
-    out = np.empty(total, dtype=np.uint8)
-    at = 0
-    for i in range(first, last):
-        for c in range(bases.size):
-            field = bases[c] + indices[c, i]
-            for j in range(offsets[field], offsets[field + 1]):
-                out[at] = data[j]
-                at += 1
-    return out
 
 
 @compiled
@@ -58,15 +35,20 @@ def parse_integers(offsets, data, present, out):
 
 @compiled
 def survey(data, begin, end, delimiter, quote):
-    """How many quotes there are, and whether a field begins with a zero and another digit, perhaps after a minus."""
+    """How many quotes there are, and whether a field begins with a zero and another digit, perhaps after a minus.
+
+    Looks at the bytes ``begin … end`` and their neighbours, without branches: many are compared at once.
+    """
     quotes = 0
-    zeros = False
     for i in range(begin, end):
-        c = data[i]
-        quotes += c == quote
-        if c == 48 and i + 1 < data.size and 48 <= data[i + 1] <= 57:
-            j = i - 1
-            if j >= 0 and data[j] == 45:
-                j -= 1
-            zeros = zeros or j < 0 or data[j] == delimiter or data[j] == quote or data[j] == 10 or data[j] == 13
+        quotes += data[i] == quote
+    zeros = False
+    for i in range(max(begin, np.uint64(2)), min(end, np.uint64(max(data.size, 1) - 1))):
+        before, last, here, after = data[i - np.uint64(2)], data[i - np.uint64(1)], data[i], data[i + np.uint64(1)]
+        edge = (last == delimiter) | (last == quote) | (last == 10) | (last == 13)
+        far = (before == delimiter) | (before == quote) | (before == 10) | (before == 13)
+        zeros |= (here == 48) & (after >= 48) & (after <= 57) & (edge | ((last == 45) & far))
+    if begin == 0 and data.size > 1:  # the first field has no edge before it
+        at = 1 if data[0] == 45 else 0
+        zeros |= data[at] == 48 and at + 1 < data.size and 48 <= data[at + 1] <= 57
     return quotes, zeros

@@ -53,13 +53,13 @@ class Problem:
     leaf: NDArray[np.int32]
     least: int
     rules: NDArray[np.int64]
-    bounds: NDArray[np.float64]
+    facts: NDArray[np.float64]
     relaxed: bool
 
     def arguments(self) -> tuple[Any, ...]:
         """The arrays in the order in which the kernel takes them."""
         return (
-            self.lines, self.places, self.scales, self.tree, self.leaf, self.least, self.rules, self.bounds,
+            self.lines, self.places, self.scales, self.tree, self.leaf, self.least, self.rules, self.facts,
             self.relaxed,
         )  # fmt: skip
 
@@ -81,17 +81,13 @@ def problem(
             t = line.tree
             trees.append(np.column_stack([t.parent, t.low, t.high, t.first_child, t.n_children]).astype(np.int32))
             leaves.append(t.leaf)
-    ruled = [(r.column, rule) for r in requirements if (rule := r.rule()) is not None]
-    columns = list(dict.fromkeys(column for column, _ in ruled if column is not None))
-    first = len(lines) + 1
-    rules = [
-        (rule.kind, first + columns.index(str(column)), encoded.sensitive[str(column)][1]) for column, rule in ruled
-    ]
-    table = np.empty((first + len(columns), encoded.rows), dtype=np.int32)
+    rows: list[NDArray[np.int32]] = []
+    rules, facts = _rules(encoded, requirements, len(lines) + 1, rows)
+    table = np.empty((len(lines) + 1 + len(rows), encoded.rows), dtype=np.int32)
     table[: len(lines)] = encoded.codes
     table[len(lines)] = np.arange(encoded.rows, dtype=np.int32)
-    for j, column in enumerate(columns):
-        table[first + j] = encoded.sensitive[column][0]
+    for j, row in enumerate(rows):
+        table[len(lines) + 1 + j] = row
     return Problem(
         lines=lines,
         places=np.concatenate(places),
@@ -99,7 +95,33 @@ def problem(
         tree=np.concatenate(trees),
         leaf=np.concatenate(leaves),
         least=max(1, *(r.least for r in requirements)) if requirements else 1,
-        rules=np.array(rules, dtype=np.int64).reshape(-1, 3),
-        bounds=np.array([(rule.bound,) for _, rule in ruled], dtype=np.float64).reshape(-1, 1),
+        rules=rules,
+        facts=facts,
         relaxed=method.relaxed,
     ), table
+
+
+def _rules(
+    encoded: Encoded, requirements: Sequence[Requirement], first: int, rows: list[NDArray[np.int32]]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The rules, their numbers one after the other, and into ``rows`` the codes that they are about.
+
+    Requirements about the same column share a row, unless one of them has bins of its own.
+    """
+    rules: list[tuple[int, ...]] = []
+    facts: list[NDArray[np.float64]] = [np.empty(0)]
+    place: dict[tuple[str, bytes], int] = {}
+    for requirement in requirements:
+        if requirement.column is None:
+            continue
+        codes, domain = encoded.sensitive[requirement.column]
+        rule = requirement.rule(domain)
+        if rule is None:
+            continue
+        key = requirement.column, b"" if rule.bins is None else rule.bins.tobytes()
+        if key not in place:
+            place[key] = first + len(rows)
+            rows.append(codes if rule.bins is None else rule.bins[codes])
+        rules.append((rule.kind, place[key], rule.size, *rule.ratio, rule.depth, rule.total, sum(map(len, facts))))
+        facts.append(rule.facts)
+    return np.array(rules, dtype=np.int64).reshape(-1, 8), np.concatenate(facts)

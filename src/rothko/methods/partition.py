@@ -22,10 +22,15 @@ class Cuts:
     """How many parts it has."""
     leaf: NDArray[np.int64]
     """The node of each class."""
-    low: NDArray[np.int32]
-    """(classes, lines): the first code of each class's region."""
-    high: NDArray[np.int32]
-    """(classes, lines): the last code of each class's region."""
+    sizes: NDArray[np.int32]
+    """How many codes each line has."""
+
+    def regions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The region of each class: (classes, lines) first codes, and last codes."""
+        from rothko.kernels.mondrian import regions
+
+        low, high = regions(self.attribute, self.begins, self.child, self.children, self.sizes)
+        return low[self.leaf], high[self.leaf]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,44 @@ and its page.
 
 from __future__ import annotations
 
-from rothko.privacy.diversity import DistinctLDiversity
+from rothko.privacy.categories import PAlpha
+from rothko.privacy.closeness import TCloseness
+from rothko.privacy.combined import AlphaK, PSensitive
+from rothko.privacy.diversity import DistinctLDiversity, EntropyLDiversity, FrequencyLDiversity, RecursiveLDiversity
 from rothko.privacy.kanonymity import KAnonymity
+from rothko.privacy.moments import SquaredErrorDiversity, VarianceDiversity
 from rothko.privacy.requirement import Requirement
 
 REQUIREMENTS: dict[str, type[Requirement]] = {
-    KAnonymity.name: KAnonymity,
-    DistinctLDiversity.name: DistinctLDiversity,
+    cls.name: cls
+    for cls in (
+        KAnonymity,
+        DistinctLDiversity,
+        EntropyLDiversity,
+        RecursiveLDiversity,
+        FrequencyLDiversity,
+        AlphaK,
+        PSensitive,
+        PAlpha,
+        TCloseness,
+        VarianceDiversity,
+        SquaredErrorDiversity,
+    )
 }
 """Policy name → requirement."""
 
-__all__ = ["REQUIREMENTS", "DistinctLDiversity", "KAnonymity", "Requirement"]
+__all__ = [
+    "REQUIREMENTS",
+    "AlphaK",
+    "DistinctLDiversity",
+    "EntropyLDiversity",
+    "FrequencyLDiversity",
+    "KAnonymity",
+    "PAlpha",
+    "PSensitive",
+    "RecursiveLDiversity",
+    "Requirement",
+    "SquaredErrorDiversity",
+    "TCloseness",
+    "VarianceDiversity",
+]

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.privacy.requirement import Requirement, Rule, column_names, whole_number
+from rothko.privacy.requirement import Requirement, whole_number
 from rothko.privacy.statistics import Statistics
 
 
@@ -24,13 +24,13 @@ class KAnonymity(Requirement):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    needs: ClassVar = "size"
 
     k: int
     """The fewest records of a class; at least 2."""
 
-    def __post_init__(self) -> None:
+    def _validate(self) -> None:
         whole_number(self.name, "k", self.k, least=2)
-        object.__setattr__(self, "over", column_names(self.name, self.over))
 
     @property
     def least(self) -> int:
@@ -46,13 +46,9 @@ class KAnonymity(Requirement):
         """The size of each class."""
         return stats.size.astype(np.float64)
 
-    def rule(self) -> Rule | None:
-        """None: the size is all."""
-        return None
-
-    def sql(self, column: str | None) -> str:
+    def sql(self) -> str:
         """The number of records."""
-        return "count(*)"
+        return f"SELECT size, size AS score, size >= {self.k} AS holds FROM class"
 
     def describe(self) -> str:
         """Name and k."""

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from rothko.data.csv_dialect import CsvOptions
+from rothko.data.draft import Draft
 from rothko.data.schema import with_one_missing
 from rothko.data.source import open_source
 from rothko.errors import PolicyError, nearest
@@ -44,7 +45,7 @@ class Check:
 
 def check(
     data: Any,
-    policy: Policy | str | Path | Mapping[str, Any],
+    policy: Policy | Draft | str | Path | Mapping[str, Any],
     *,
     threads: int | None = None,
     csv: CsvOptions | None = None,

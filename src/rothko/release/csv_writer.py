@@ -30,26 +30,21 @@ Piece = tuple[pa.Array, NDArray[np.int32]]
 
 def write_csv(rows: Rows, path: Path, *, delimiter: str = ",", threads: int = 1) -> None:
     """Write rows as CSV (RFC 4180, UTF-8, LF): quotes only where a field needs them, nothing for null."""
-    from rothko.kernels.text import join_fields
-
     count = len(rows.classes)
     pieces = _pieces(rows, delimiter)
-    bases = np.cumsum([0, *(len(texts) for texts, _ in pieces[:-1])]).astype(np.int64)
-    every = pa.concat_arrays([texts for texts, _ in pieces])
-    offsets = np.frombuffer(every.buffers()[1], dtype=np.int64)[: len(every) + 1]
-    data = np.frombuffer(every.buffers()[2], dtype=np.uint8)
 
-    def block(begin: int) -> NDArray[np.uint8]:
-        end = min(begin + BLOCK, count)
-        indices = np.stack([index[begin:end] for _, index in pieces])
-        lines: NDArray[np.uint8] = join_fields(indices, bases, offsets, data, 0, end - begin)
-        return lines
+    def block(begin: int) -> memoryview:
+        """The bytes of some lines: joined, their texts lie one after the other."""
+        parts = [texts.take(pa.array(index[begin : begin + BLOCK])) for texts, index in pieces]
+        lines = _joined(parts, "")
+        ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
+        return memoryview(lines.buffers()[2])[ends[0] : ends[len(lines)]]
 
     header = delimiter.join(_fields(pa.array(rows.columns), delimiter).to_pylist())
     with path.open("wb") as file, ThreadPoolExecutor(threads) as pool:
         file.write((header + "\n").encode())
         for lines in _in_turn(pool, block, range(0, count, BLOCK), threads):
-            file.write(lines.data)
+            file.write(lines)
 
 
 def _pieces(rows: Rows, delimiter: str) -> list[Piece]:
@@ -82,8 +77,8 @@ def _kept(column: pa.ChunkedArray, delimiter: str, empty: str) -> Piece:
 
 
 def _in_turn(
-    pool: ThreadPoolExecutor, block: Callable[[int], NDArray[np.uint8]], begins: range, threads: int
-) -> Iterator[NDArray[np.uint8]]:
+    pool: ThreadPoolExecutor, block: Callable[[int], memoryview], begins: range, threads: int
+) -> Iterator[memoryview]:
     """The blocks in order, a few ahead of the one that is written: all of them at once would not fit."""
     waiting = []
     for begin in begins:

@@ -61,6 +61,7 @@ class Published:
 
 def publish(encoded: Encoded, partition: Partition, form: str, *, threads: int = 1) -> dict[str, tuple[Published, ...]]:
     """Quasi-identifier → its published columns, in the order of the policy."""
+    regions = partition.cuts.regions() if form == "region" and partition.cuts is not None else None
 
     def one(i: int) -> tuple[Published, ...]:
         line = encoded.lines[i]
@@ -69,8 +70,8 @@ def publish(encoded: Encoded, partition: Partition, form: str, *, threads: int =
             return _bounds(line, low, high)
         if form == "mean" and line.kind is Kind.ORDERED and _is_number(line.values.type):
             return (_mean(line, i, encoded.codes[i], partition),)
-        if form == "region":
-            return (region_of_class(line, i, partition),)
+        if regions is not None:
+            return (_region(line, i, partition, *regions),)
         return (_distinct(line, low, high, range_labels),)
 
     with ThreadPoolExecutor(threads) as pool:
@@ -78,15 +79,14 @@ def publish(encoded: Encoded, partition: Partition, form: str, *, threads: int =
         return {line.name: column for line, column in zip(encoded.lines, columns, strict=True)}
 
 
-def region_of_class(line: Line, i: int, partition: Partition) -> Published:
+def _region(line: Line, i: int, partition: Partition, low: NDArray[np.int32], high: NDArray[np.int32]) -> Published:
     """The region of φ that each class lies in, on line ``i``.
 
     A tree's region is the node that its class came to, which ``range`` publishes too.
     """
-    assert partition.cuts is not None
     if line.kind is Kind.TREE:
         return _distinct(line, partition.low[:, i], partition.high[:, i], range_labels)
-    return _distinct(line, partition.cuts.low[:, i], partition.cuts.high[:, i], region_labels)
+    return _distinct(line, low[:, i], high[:, i], region_labels)
 
 
 def published_names(line: Line, form: str) -> tuple[str, ...]:

@@ -217,9 +217,8 @@ class Recoding:
         from rothko.kernels.mondrian import regions
 
         t = self.tree
-        nothing = np.zeros(len(t["attribute"]), dtype=np.int32)
-        nodes = np.column_stack([nothing, t["attribute"], t["begins"], nothing, nothing, t["child"], t["children"]])
-        low, high = regions(nodes, np.array([a.parts for a in self.attributes], dtype=np.int32))
+        sizes = np.array([attribute.parts for attribute in self.attributes], dtype=np.int32)
+        low, high = regions(t["attribute"], t["begins"], t["child"], t["children"], sizes)
         leaves = np.flatnonzero(t["leaf"] >= 0)
         leaves = leaves[np.argsort(t["leaf"][leaves])]
         columns = {}

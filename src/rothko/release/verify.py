@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 from rothko.privacy.requirement import Requirement
+from rothko.privacy.statistics import NUMBER, Domain
 from rothko.release.sql import connect, file_literal, literal
 
 
@@ -89,49 +93,142 @@ def verify(
     with connect(threads) as connection:
         connection.execute("SET preserve_insertion_order = false")
         columns = _open(connection, data)
-        findings: dict[int, Finding] = {}
-        groups: dict[tuple[str, ...], list[int]] = {}
         everything = tuple(quasi_identifiers)
-        for i, requirement in enumerate(requirements):
+        asked = _parts(requirements)
+        findings: dict[Requirement, Finding] = {}
+        groups: dict[tuple[str, ...], list[Requirement]] = {everything: []}
+        for requirement in asked:
             over = everything if requirement.over is None else tuple(q for q in everything if q in requirement.over)
-            groups.setdefault(over, []).append(i)
-        groups.setdefault(everything, [])
+            groups.setdefault(over, []).append(requirement)
         rows = classes = 0
         for over, members in groups.items():
             by = [_number_of(column, columns) for q in over for column in quasi_identifiers[q]]
-            of = [None if (c := requirements[i].column) is None else _number_of(c, columns) for i in members]
-            question = _question(by, [requirements[i] for i in members], of, missing)
-            answer = connection.execute(question).fetchone()
-            assert answer is not None
-            rows, count = int(answer[0]), int(answer[1])
-            if over == everything:
-                classes = count
-            for j, i in enumerate(members):
-                achieved, violating, records = answer[2 + 3 * j : 5 + 3 * j]
-                findings[i] = Finding(
-                    requirement=requirements[i],
-                    asked=requirements[i].asked,
-                    achieved=float("nan") if achieved is None else float(achieved),
-                    holds=rows > 0 and not violating,
-                    classes=count,
-                    violating_classes=int(violating or 0),
-                    violating_records=int(records or 0),
-                )
-        return Verification(rows, columns, classes, tuple(findings[i] for i in range(len(requirements))))
+            for (column, needs), about in _by_statistics(members).items():
+                domain = None
+                if column is None:
+                    _group(connection, by)
+                elif needs == "moments":
+                    _measure(connection, by, column, _number_of(column, columns), missing)
+                else:
+                    _count(connection, by, _one_missing(_number_of(column, columns), missing))
+                    domain = _domain(connection, column)
+                [(rows, count)] = connection.execute("SELECT coalesce(sum(size), 0), count(*) FROM class").fetchall()
+                if over == everything:
+                    classes = count
+                for requirement in about:
+                    findings[requirement] = _find(connection, requirement, domain, count)
+        return Verification(rows, columns, classes, tuple(findings[requirement] for requirement in asked))
 
 
-def _question(
-    by: Sequence[str], requirements: Sequence[Requirement], of: Sequence[str | None], missing: Sequence[str]
-) -> str:
-    """One query: per class what each requirement reaches, then the weakest class and those that fail."""
-    scores = ["count(*) AS size"]
-    answers = ["coalesce(sum(size), 0)", "count(*)"]
-    for j, (requirement, column) in enumerate(zip(requirements, of, strict=True)):
-        value = None if column is None else _one_missing(column, missing)
-        scores.append(f"{requirement.sql(value)} AS score{j}")
-        fails = f"NOT coalesce(score{j} >= {requirement.asked!r}, false)"
-        answers += [f"min(score{j})", f"count(*) FILTER ({fails})", f"sum(size) FILTER ({fails})"]
-    return f"SELECT {', '.join(answers)} FROM (SELECT {', '.join(scores)} FROM released GROUP BY {', '.join(by)})"
+def _parts(requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
+    """The requirements and what they consist of, each once."""
+    asked = list(requirements)
+    asked += [part for requirement in requirements for part in requirement.parts if part not in asked]
+    return tuple(dict.fromkeys(asked))
+
+
+def _by_statistics(requirements: Sequence[Requirement]) -> dict[tuple[str | None, str], list[Requirement]]:
+    """Requirements by the column and what they need of it; those about none go with the first that there is."""
+    groups: dict[tuple[str | None, str], list[Requirement]] = {}
+    for requirement in requirements:
+        groups.setdefault((requirement.column, requirement.needs), []).append(requirement)
+    if (None, "size") in groups and len(groups) > 1:
+        without = groups.pop((None, "size"))
+        next(iter(groups.values())).extend(without)
+    return groups or {(None, "size"): []}
+
+
+def _group(connection: duckdb.DuckDBPyConnection, by: Sequence[str]) -> None:
+    """Make ``class(class, size)``."""
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE class AS "
+        f"SELECT row_number() OVER () AS class, count(*) AS size FROM released GROUP BY {', '.join(by)}"
+    )
+
+
+def _count(connection: duckdb.DuckDBPyConnection, by: Sequence[str], value: str) -> None:
+    """Make ``class(class, size)`` and ``counted(class, value, c)``.
+
+    Classes are numbered, so that nothing that follows groups by published values again.
+    """
+    keys = ", ".join(by)
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE listed AS "
+        "SELECT row_number() OVER () AS class, sum(c)::BIGINT AS size, list(value) AS value, list(c) AS c "
+        f"FROM (SELECT {keys}, {value} AS value, count(*) AS c FROM released GROUP BY {keys}, value) GROUP BY {keys}"
+    )
+    connection.execute("CREATE OR REPLACE TEMP TABLE class AS SELECT class, size FROM listed")
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE counted AS SELECT class, unnest(value) AS value, unnest(c) AS c FROM listed"
+    )
+
+
+def _measure(
+    connection: duckdb.DuckDBPyConnection, by: Sequence[str], name: str, column: str, missing: Sequence[str]
+) -> None:
+    """Make ``class(class, size, present, squares)``: how many numbers there are, and their squares around the mean.
+
+    DuckDB's variance is Welford's. The numbers are shifted by the mean of the table first, so that large ones which
+    differ little keep their digits.
+    """
+    [kind] = connection.sql(f"SELECT {column} FROM released LIMIT 0").types
+    text = str(kind) == "VARCHAR"
+    if text:
+        absent, number = f"{_one_missing(column, missing)} = ''", f"TRY_CAST(trim({column}) AS DOUBLE)"
+    else:
+        number = f"TRY_CAST({column} AS DOUBLE)"
+        tokens = [repr(float(token)) for token in missing if re.fullmatch(NUMBER, token.strip())]
+        absent = " OR ".join([f"{column} IS NULL", f"isnan({number})", *(f"{number} = {token}" for token in tokens)])
+    connection.execute(
+        f"CREATE OR REPLACE TEMP VIEW numbers AS SELECT *, {number} AS x, {absent} AS absent FROM released"
+    )
+    [(bad, centre)] = connection.execute(
+        "SELECT count(*) FILTER (NOT absent AND (x IS NULL OR NOT isfinite(x))), "
+        "coalesce(avg(x) FILTER (NOT absent AND isfinite(x)), 0) FROM numbers"
+    ).fetchall()
+    if bad or kind.id in ("boolean", "date", "timestamp", "time"):
+        _count(connection, by, _one_missing(column, missing))
+        numbers = _domain(connection, name).numbers  # tells what is wrong with them
+        raise AssertionError(f"{len(numbers)} numbers were not read as such")
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE class AS SELECT row_number() OVER () AS class, count(*) AS size, "
+        f"count(x) AS present, coalesce(var_pop(x - {centre!r}) * count(x), 0) AS squares "
+        f"FROM (SELECT {', '.join(by)}, CASE WHEN NOT absent THEN x END AS x FROM numbers) GROUP BY {', '.join(by)}"
+    )
+
+
+def _domain(connection: duckdb.DuckDBPyConnection, column: str) -> Domain:
+    """The values of a sensitive column, as text."""
+    found = connection.sql("SELECT value, sum(c)::BIGINT AS c FROM counted GROUP BY value").to_arrow_table()
+    there = pc.not_equal(found["value"], "")
+    present = found.filter(there).combine_chunks()
+    absent = pc.sum(found.filter(pc.invert(there))["c"], min_count=0).as_py()
+    counts = np.append(present["c"].to_numpy(), absent)
+    return Domain(column, present["value"].cast(pa.string()).combine_chunks(), counts)
+
+
+def _find(
+    connection: duckdb.DuckDBPyConnection, requirement: Requirement, domain: Domain | None, classes: int
+) -> Finding:
+    """What the weakest class reaches, and the classes that fail."""
+    for name, table in (requirement.lookup(domain) if domain is not None else {}).items():
+        connection.register(name, table)
+    weakest = "max" if requirement.falling else "min"
+    [(achieved, violating, records, found)] = connection.execute(
+        f"SELECT {weakest}(score), count(*) FILTER (NOT coalesce(holds, false)), "
+        f"sum(size) FILTER (NOT coalesce(holds, false)), count(*) FROM ({requirement.sql()})"
+    ).fetchall()
+    if found != classes:
+        raise AssertionError(f"{requirement.name} was answered for {found} of {classes} classes")
+    return Finding(
+        requirement=requirement,
+        asked=requirement.asked,
+        achieved=float("nan") if achieved is None else float(achieved),
+        holds=classes > 0 and not violating,
+        classes=classes,
+        violating_classes=int(violating),
+        violating_records=int(records or 0),
+    )
 
 
 def _one_missing(column: str, missing: Sequence[str]) -> str:
@@ -139,6 +236,9 @@ def _one_missing(column: str, missing: Sequence[str]) -> str:
     text = f"coalesce(CAST({column} AS VARCHAR), '')"
     number = f"typeof({column}) IN ('FLOAT', 'DOUBLE')"
     absent = [f"{number} AND {text} = 'nan'", *(f"{text} = {literal(token)}" for token in missing)]
+    # By value, as the tokens are when the data is read: -9, -9.0 and -9.00 are the same number.
+    values = [repr(float(token)) for token in missing if re.fullmatch(NUMBER, token.strip())]
+    absent += [f"typeof({column}) <> 'VARCHAR' AND TRY_CAST({text} AS DOUBLE) = {value}" for value in values]
     return f"CASE WHEN {' OR '.join(absent)} THEN '' WHEN {number} AND {text} = '-0.0' THEN '0.0' ELSE {text} END"
 
 

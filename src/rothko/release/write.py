@@ -59,16 +59,15 @@ def write_batches(batches: Iterator[pa.RecordBatch], path: Path) -> None:
 def _write_parquet(table: pa.Table, path: Path) -> None:
     # Published columns are dictionaries already: the writer stores them as they are, so they are cheap.
     # Statistics and the Arrow schema are left out: neither is needed, and both say more than the rows.
-    # Two row groups at least let readers, and the verifier, take them side by side. A dictionary that is too
-    # large for a page would be written as plain text, value by value.
-    rows = min(1 << 20, max(1 << 16, -(-table.num_rows // 2)))
+    # A dictionary that is too large for a page would be written as plain text, value by value; one that is
+    # repeated in many small row groups would outweigh the rows.
     pq.write_table(
         table,
         path,
         compression="snappy",
         write_statistics=False,
         store_schema=False,
-        row_group_size=rows,
+        row_group_size=1 << 20,
         dictionary_pagesize_limit=1 << 30,
     )
 

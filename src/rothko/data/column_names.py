@@ -1,0 +1,87 @@
+"""What column names say: patterns over their words, in the literature's and everyday's languages.
+
+Patterns match whole words: `homeAddress_2` is "home address", and no "id" is found in "candidate".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+_PERSON = (
+    "patient|person|personal|user|customer|client|employee|staff|student|pupil|member|subject|participant|respondent|"
+    "applicant|citizen|voter|donor|record|case"
+)
+IDENTIFIERS = {
+    r"(first|last|middle|full|family|given|maiden|user|nick)? ?name|surname|forename|initials|"
+    r"nachname|vorname|nom|prenom|^nombre|apellido": "a name",
+    r"e ?mail|correo": "an e-mail address",
+    r"(tele|cell)?phone|telefono?|tel|mobile|fax": "a telephone number",
+    r"address|adresse|anschrift|direccion|street|strasse|rue|calle|house (no|number)": "an address",
+    r"ssn|social security|national (id|insurance)|tax (id|number)|passport|licen[cs]e|iban|account|vin|"
+    r"card (no|number)|medical record|mrn": "a number given to one person",
+    rf"({_PERSON}) ?(id|nr|no|num|number|code|key)|(device|family|household) ?id|u?uid|guid": "a number given to one",
+    r"url|website|homepage|ip|imei|cookie": "an address on the net",
+    r"photo|picture|portrait|signature|fingerprint|biometric": "a likeness",
+    r"comment|remark|note|memo|free ?text": "free text, in which anybody may be named",
+}
+"""Pattern → what it is, and it leads to one person."""
+ABOUT = (
+    r"type|kind|status|class|category|group|count|^num|number of|flag|has|is|rate|balance|country|city|state|county|"
+    r"region|product|brand|company|school|hospital|department|course|file"
+)
+"""Words beside which those above no longer lead to one person: `phone_type`, `country name`."""
+SENSITIVE = {
+    r"disease|illness|diagnos(is|es|e|tic)|icd|hiv|aids|cancer|tumou?r|diabet(es|ic)|symptom|severity|condition|"
+    r"medication|medicine|drug|prescription|treatment|therapy|surgery|comorbidit(y|ie)|disabilit(y|ie)|disabled|"
+    r"mental|depression|allerg(y|ie)|pregnan(t|cy)|abortion|blood|dna|health|krankheit|maladie|enfermedad": "health",
+    r"(test |lab )?result": "the outcome of a test",
+    r"religion|religious|faith|denomination|konfession": "religion",
+    r"(sexual )?orientation|sexuality": "sexual orientation",
+    r"politic(s|al)|party|vote|voting": "political opinion",
+    r"(labou?r|trade) union|union member(ship)?|^union$": "trade union membership",
+    r"crime|criminal|offen[cs]e|conviction|arrest|felony|prison": "crime",
+    r"salary|salaries|income|wage|earning|pay|pincp|bonus|wealth|debt|loan|credit|mortgage|bankruptcy|"
+    r"gehalt|lohn|einkommen|salaire|revenu|salario|sueldo|ingreso": "money",
+    r"grade|gpa": "an assessment",
+}
+"""Pattern → what it is about, and it must not be learnt."""
+POSTAL = r"zip|zip ?code|postal|post ?code|plz|postleitzahl"
+KNOWN = {
+    rf"{POSTAL}|city|town|municipality|county|state|region|province|district|country|nation|(birth)?place|residence|"
+    r"neighbou?rhood|lat|latitude|lon|lng|longitude|location|ort|wohnort|land|ville|pays|ciudad|pais": "a place",
+    r"age|birth|born|dob|birth(day|date)|alter|geburt\w*|edad|naissance": "age or birth",
+    r"sex|gender|geschlecht|sexe|sexo|genero": "sex",
+    r"race|racial|ethnic|ethnicity|hispanic|skin": "race or ethnicity",
+    r"national(ity)?|nativity|native|citizen(ship)?|immigra(nt|tion)|language|ancestry|origin": "origin",
+    r"marital|married|spouse|relationship|household|famil(y|ie)|child|children|sibling|parent": "family",
+    r"education|school|schooling|degree|university|qualification|bildung": "education",
+    r"occupation|job|profession|employ(er|ment|ed)|work(er|ing)?|work ?class|industry|department|beruf": "work",
+    r"admission|admitted|discharged?|visit|arrival|hired?|death|died|enrol\w*": "an event that others saw",
+    r"height|weight|eye|hair|vehicle|car|military|veteran": "what can be seen",
+}
+"""Pattern → what it is, and others may know it."""
+WEIGHTS = r"fnlwgt|p?wgtp?|(instance|sample|sampling|survey|person|household|final|analysis|design) (weight|wt)"
+MEASURES = (
+    r"salary|income|wage|weight|height|amount|price|cost|value|balance|revenue|sale|payment|fee|tax|gain|loss|total|"
+    r"sum|count|size|area|length|distance|duration|time|second|minute|hour|day|rate|ratio|score|level|population"
+)
+"""Whole numbers that differ from record to record without being an identifier."""
+
+
+def words(name: str) -> str:
+    """Split a name into words, in small letters without accents.
+
+    >>> words("homeAddress_2"), words("Prénom"), words("capital-gain")
+    ('home address', 'prenom', 'capital gain')
+    """
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
+    return " ".join(re.findall(r"[^\W\d_]+", parted)).lower()
+
+
+def named(patterns: str | Mapping[str, str], name: str) -> str | None:
+    """Find what the first pattern among the words of a name, in the singular or the plural, stands for."""
+    table = {patterns: patterns} if isinstance(patterns, str) else patterns
+    return next((what for pattern, what in table.items() if re.search(rf"\b(?:{pattern})s?\b", words(name))), None)

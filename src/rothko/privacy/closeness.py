@@ -1,0 +1,282 @@
+"""t-closeness: what is learnt about a class is close to what is known about everybody.
+
+Li, Li, Venkatasubramanian, ICDE 2007: the earth mover's distance between the distribution of a sensitive
+column in a class and in the whole table is at most t. Three ground distances (their section 4):
+
+- equal: any two values are 1 apart; the distance is half the sum of the differences of the shares;
+- ordered: values are as far apart as their ranks, the first and the last 1; numbers and dates;
+- hierarchy: two values are as far apart as the lowest node above both is high, the root 1.
+
+All three are differences of counts: with c of n records of a class and C of N of the table they are sums of
+c·N − C·n, whole numbers, divided by n·N once. So they are compared without rounding while these sums fit in
+62 bits (a thousand million records with two values), and beyond that on the strict side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rothko.data.hierarchy import Hierarchy
+from rothko.errors import PolicyError
+from rothko.hierarchy_spec import HierarchySpec
+from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_ratio, number
+from rothko.privacy.statistics import Domain, Statistics
+
+Distance = Literal["equal", "ordered", "hierarchy"]
+LARGEST = 2.0**62
+STRICT = 1 + 1e-9
+"""Factor on a distance that is too large for whole numbers."""
+DATE = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?$"
+
+
+class Ground(NamedTuple):
+    """Where the codes of a column lie: bins, and the tree above them."""
+
+    bins: NDArray[np.int32]
+    """The bin of each code."""
+    counts: NDArray[np.int64]
+    """How many records of the table each bin has."""
+    parent: NDArray[np.int64]
+    """Of each bin, for a hierarchy, in which bins are its nodes, parents first."""
+    height: NDArray[np.int64]
+    """Of each bin: the longest way down to a leaf."""
+    longest: int
+    """What a distance is divided by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TCloseness(Requirement):
+    """The distribution of a sensitive column in every class is at most ``t`` from that in the table.
+
+    >>> TCloseness(t=0.2, of="disease").describe()
+    't-closeness of disease with t = 0.2, distance = equal'
+    """
+
+    name: ClassVar[str] = "t-closeness"
+    falling: ClassVar[bool] = True
+
+    t: float
+    """The largest distance; from 0 to 1."""
+    of: str
+    """The sensitive column."""
+    distance: Distance = "equal"
+    """How far apart two values are."""
+    hierarchy: HierarchySpec | None = None
+    """For distance: hierarchy, a tree or a csv file over the values, as for a quasi-identifier."""
+
+    def _validate(self) -> None:
+        number(self.name, "t", self.t, least=0, most=1)
+        if self.distance not in get_args(Distance):
+            raise PolicyError(f"{self.name}: distance must be equal, ordered or hierarchy, not {self.distance!r}.")
+        if self.hierarchy is not None:
+            spec = HierarchySpec.of(self.hierarchy)
+            if spec.kind not in ("tree", "csv"):
+                raise PolicyError(f"{self.name}: hierarchy must be a tree or a csv file, not {spec.kind!r}.")
+            object.__setattr__(self, "hierarchy", spec)
+        if (self.distance == "hierarchy") != (self.hierarchy is not None):
+            raise PolicyError(f"{self.name}: hierarchy goes with distance: hierarchy, and is needed there.")
+
+    @property
+    def asked(self) -> float:
+        """The t asked for."""
+        return self.t
+
+    def scores(self, stats: Statistics) -> NDArray[np.float64]:
+        """The distance of each class."""
+        ground = self.ground(stats.domains[self.of])
+        moved = self._moved(stats, ground)
+        return np.asarray(moved / np.maximum(self._full(stats, ground), 1.0), dtype=np.float64)
+
+    def satisfied(self, stats: Statistics) -> NDArray[np.bool_]:
+        """In whole numbers where they fit."""
+        ground = self.ground(stats.domains[self.of])
+        p, q = kernel_ratio(as_written(self.t))
+        moved, full = self._moved(stats, ground), self._full(stats, ground)
+        if moved.dtype == np.float64:
+            return np.asarray(moved * STRICT <= full * (p / q))
+        whole = stats.size * int(ground.counts.sum()) * ground.longest
+        return np.asarray(moved <= whole // q * p + whole % q * p // q)
+
+    def _full(self, stats: Statistics, ground: Ground) -> NDArray[np.float64]:
+        return np.asarray(stats.size * (float(ground.counts.sum()) * ground.longest))
+
+    def _moved(self, stats: Statistics, ground: Ground) -> NDArray[Any]:
+        """The distance of each class times n · N · longest."""
+        counts = stats.histograms[self.of]
+        fits = float(np.max(self._full(stats, ground), initial=0)) < LARGEST
+        binned = np.zeros((len(counts), len(ground.counts)), dtype=np.int64 if fits else np.float64)
+        np.add.at(binned.T, ground.bins, counts.T)
+        extra: NDArray[Any] = binned * int(ground.counts.sum()) - ground.counts * stats.size[:, None].astype(
+            binned.dtype
+        )
+        if self.distance == "equal":
+            return np.asarray(np.sum(np.maximum(extra, 0), axis=1))
+        if self.distance == "ordered":
+            return np.asarray(np.sum(np.abs(np.cumsum(extra, axis=1)[:, :-1]), axis=1))
+        positive: NDArray[Any] = np.zeros_like(extra)
+        moved: NDArray[Any] = np.zeros(len(counts), dtype=binned.dtype)
+        for node in range(len(ground.parent) - 1, -1, -1):  # children come after their parents
+            above = ground.parent[node]
+            # What is too much below some children goes to others below the same node; the rest goes up.
+            moved = moved + ground.height[node] * np.minimum(positive[:, node], positive[:, node] - extra[:, node])
+            if above >= 0:
+                positive[:, above] += np.maximum(extra[:, node], 0)
+                extra[:, above] += extra[:, node]
+        return np.asarray(moved)
+
+    def ground(self, domain: Domain) -> Ground:
+        """Where the values of a column lie."""
+        if self.distance == "hierarchy":
+            return self._tree(domain)
+        empty = np.empty(0, dtype=np.int64)
+        bins, size = _ranks(domain) if self.distance == "ordered" else (np.arange(domain.size), domain.size)
+        counts = np.bincount(bins, weights=domain.counts, minlength=size).astype(np.int64)
+        longest = 1 if self.distance == "equal" else max(size - 1, 1)
+        return Ground(bins.astype(np.int32), counts, empty, empty, longest)
+
+    def _tree(self, domain: Domain) -> Ground:
+        """The whole hierarchy, whatever part of it occurs; missing is a leaf directly under the root."""
+        spec = self.hierarchy
+        assert spec is not None
+        builders: dict[str, Callable[[], Hierarchy]] = {
+            "tree": lambda: Hierarchy.from_nested(spec.nested, where=f"the hierarchy of {self.of!r}"),
+            "csv": lambda: Hierarchy.from_csv(spec.file, delimiter=spec.delimiter, encoding=spec.encoding),
+        }
+        hierarchy = builders[spec.kind]()
+        hierarchy.restrict(domain.texts, column=self.of, missing=False)  # refuses values without a leaf
+        parent = np.append(hierarchy.parents.astype(np.int64), 0)
+        height = np.zeros(len(parent), dtype=np.int64)
+        for node in range(len(parent) - 1, 0, -1):
+            height[parent[node]] = max(height[parent[node]], height[node] + 1)
+        places = pc.index_in(domain.texts, value_set=pa.array(hierarchy.labels, pa.string())).to_numpy()
+        bins = np.append(places, len(parent) - 1).astype(np.int32)
+        counts = np.bincount(bins, weights=domain.counts, minlength=len(parent)).astype(np.int64)
+        return Ground(bins, counts, parent, height, int(height[0]))
+
+    def rule(self, domain: Domain) -> Rule | None:
+        """Takes the distance anew where it can have come within t."""
+        if self.t == 1:
+            return None
+        from rothko.kernels.requirements import CLOSE_EQUAL, CLOSE_HIERARCHY, CLOSE_ORDERED
+
+        ground = self.ground(domain)
+        kind = {"equal": CLOSE_EQUAL, "ordered": CLOSE_ORDERED, "hierarchy": CLOSE_HIERARCHY}[self.distance]
+        return Rule(
+            kind,
+            len(ground.counts),
+            bins=None if self.distance == "equal" else ground.bins,
+            ratio=kernel_ratio(as_written(self.t)),
+            depth=ground.longest,
+            total=int(ground.counts.sum()),
+            facts=np.concatenate([ground.counts, ground.parent, ground.height]).astype(np.float64),
+        )
+
+    def lookup(self, domain: Domain) -> dict[str, pa.Table]:
+        """The place of each value: its rank, or the nodes above it; missing is the empty text."""
+        if self.distance == "equal":
+            return {}
+        ground = self.ground(domain)
+        values = pa.concat_arrays([domain.texts.cast(pa.string()), pa.array([""])])
+        if self.distance == "ordered":
+            return {"place": pa.table({"value": values, "place": ground.bins + 1})}
+        above, node = [values], [ground.bins.astype(np.int64)]
+        while True:
+            going = ground.parent[node[-1]] >= 0
+            if not going.any():
+                break
+            above.append(above[-1].filter(pa.array(going)))
+            node.append(ground.parent[node[-1][going]])
+        path = pa.table({"value": pa.concat_arrays(above), "node": np.concatenate(node)})
+        tree = {"node": np.arange(len(ground.parent)), "parent": ground.parent, "height": ground.height}
+        return {"path": path, "tree": pa.table(tree)}
+
+    def sql(self) -> str:
+        """In whole numbers of any size."""
+        return {"equal": _EQUAL, "ordered": _ORDERED, "hierarchy": _HIERARCHY}[self.distance].format(
+            p=as_written(self.t).numerator, q=as_written(self.t).denominator
+        )
+
+    def describe(self) -> str:
+        """Name, column, t and distance."""
+        return f"{self.name} of {self.of} with t = {self.t:g}, distance = {self.distance}"
+
+
+def _ranks(domain: Domain) -> tuple[NDArray[np.integer], int]:
+    """The rank of each code among numbers or dates; missing, where it occurs, comes last."""
+    kind = domain.values.type
+    words = pc.utf8_trim_whitespace(domain.texts)
+    if pa.types.is_temporal(kind) or (
+        len(words) > 0 and pc.all(pc.match_substring_regex(words, DATE), min_count=0).as_py()
+    ):
+        # Dates as they are written in ISO 8601 are in order as texts.
+        found, ranks = np.unique(np.asarray(words.to_pylist(), dtype=np.str_), return_inverse=True)
+    else:
+        found, ranks = np.unique(domain.numbers[:-1], return_inverse=True)
+    return np.append(ranks, len(found)), len(found) + int(domain.counts[-1] > 0 or len(found) == 0)
+
+
+_SIZES = """
+    WITH sizes AS (SELECT class, sum(c) AS n FROM counted GROUP BY class),
+         whole AS (SELECT sum(n) AS total FROM sizes),"""
+
+_EQUAL = (
+    _SIZES
+    + """
+         known AS (SELECT value, sum(c) AS known FROM counted GROUP BY value),
+         moved AS (SELECT class, n, sum(greatest(c * total - known * n, 0)) AS moved
+                   FROM counted JOIN known USING (value) JOIN sizes USING (class), whole GROUP BY class, n)
+    SELECT n AS size, moved / (n * total) AS score, moved * {q} <= n * total * {p} AS holds FROM moved, whole"""
+)
+
+# Between two values of a class the share up to there stays, and that of the table rises. With S the sum of the
+# table's running counts, the differences from one value to the next are two terms: before the rise passes the
+# share (at `mid`), and after it. So there is one row per value of a class, and none for those it does not have.
+_ORDERED = (
+    _SIZES
+    + """
+         upto AS (SELECT place, sum(known) OVER (ORDER BY place) AS upto
+                  FROM (SELECT place, sum(c) AS known FROM counted JOIN place USING (value) GROUP BY place)),
+         summed AS (SELECT place, upto, sum(upto) OVER (ORDER BY place) AS s FROM upto
+                    UNION ALL SELECT 0, 0, 0),
+         last AS (SELECT max(place) AS m, greatest(max(place) - 1, 1) AS longest FROM summed),
+         held AS (SELECT class, place, sum(c) AS c FROM counted JOIN place USING (value) GROUP BY class, place
+                  UNION ALL SELECT class, 0, 0 FROM sizes),
+         runs AS (SELECT class, n, place AS a, lead(place, 1, m) OVER (PARTITION BY class ORDER BY place) - 1 AS b,
+                         sum(c) OVER (PARTITION BY class ORDER BY place) * total AS f
+                  FROM held JOIN sizes USING (class), whole, last),
+         crossed AS (SELECT runs.*, least(greatest(summed.place, a - 1), b) AS mid
+                     FROM runs ASOF JOIN summed ON f // n >= summed.upto),
+         moved AS (SELECT class, n, sum(f * (mid - a + 1) - n * (h.s - coalesce(g.s, 0))
+                                        + n * (i.s - h.s) - f * (b - mid)) AS moved
+                   FROM crossed LEFT JOIN summed g ON g.place = a - 1
+                   LEFT JOIN summed h ON h.place = mid JOIN summed i ON i.place = b
+                   WHERE b >= a GROUP BY class, n)
+    SELECT n AS size, coalesce(moved, 0) / (n * total * longest) AS score,
+           coalesce(moved, 0) * {q} <= n * total * longest * {p} AS holds
+    FROM sizes LEFT JOIN moved USING (class, n), whole, last"""
+)
+
+# What a class has too much of below a node goes to what it lacks there, as far as it reaches; the rest goes up.
+# Nodes that a class does not have lack all their records, which the node above them shows.
+_HIERARCHY = (
+    _SIZES
+    + """
+         held AS (SELECT class, node, sum(c) AS c FROM counted JOIN path USING (value) GROUP BY class, node),
+         known AS (SELECT node, sum(c) AS known FROM held GROUP BY node),
+         extra AS (SELECT class, n, node, c * total - known * n AS extra
+                   FROM held JOIN known USING (node) JOIN sizes USING (class), whole),
+         below AS (SELECT class, parent AS node, sum(greatest(extra, 0)) AS positive
+                   FROM extra JOIN tree USING (node) WHERE parent >= 0 GROUP BY class, parent),
+         moved AS (SELECT class, n, sum(height * least(positive, positive - extra)) AS moved
+                   FROM below JOIN extra USING (class, node) JOIN tree USING (node) GROUP BY class, n),
+         last AS (SELECT max(height) AS longest FROM tree)
+    SELECT n AS size, moved / (n * total * longest) AS score, moved * {q} <= n * total * longest * {p} AS holds
+    FROM moved, whole, last"""
+)
