@@ -570,3 +570,11 @@ def test_order_keep_warns_and_random_does_not():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rk.anonymize(table, policy, threads=1)
+
+
+def test_a_label_in_a_column_that_was_missing_throughout_cannot_be_placed():
+    """Found by chance: a line without labels took any label for its own."""
+    table = pa.table({"q": pa.array([None, None], pa.string()), "age": [1, 1]})
+    release = rk.anonymize(table, rk.Policy.quick(["q", "age"], qi=["q", "age"], k=2), threads=1)
+    assert release.recoding.apply({"q": ["a"], "age": [1]})["q"].tolist() == ["*"]
+    assert release.recoding.apply({"q": pa.nulls(1, pa.string()), "age": [1]})["q"].tolist() == [None]

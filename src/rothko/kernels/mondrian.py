@@ -187,13 +187,13 @@ def _scan(table, a, start, end, low, high, least, relaxed, rules, facts, histogr
         if left > 0:
             left = keep_allowed(_values(table, rules[r, ROW], order), least, good, rules, r, facts, histograms)
     if left == 0:
-        return 0, 0, 0
-    best = 0
+        return np.int64(0), np.int64(0), np.int64(0)
+    best = np.int64(0)
     for p in range(least, n - least + 1):
         if good[p] == 1 and (best == 0 or abs(2 * p - n) < abs(2 * best - n)):
             best = p
     cut = np.int64(table[a, order[best]])
-    ties = 0  # records before the cut that share its code
+    ties = np.int64(0)  # records before the cut that share its code
     while ties < best and table[a, order[best - 1 - ties]] == cut:
         ties += 1
     return best, cut, ties
@@ -207,16 +207,17 @@ def _cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, f
     otherwise the cut nearest the median.
     """
     n = np.int64(end - start)
+    none = np.int64(0)  # a number of its own type: a plain 0 is another, for which all below is compiled again
     if high == missing:
-        left = 0
+        left = np.int64(0)
         for i in range(start, end):
             left += table[a, i] != missing
         if (
             left >= least
             and n - left >= least
-            and _sides_hold(table, a, start, end, left, high, np.int64(0), least, rules, facts, histograms)
+            and _sides_hold(table, a, start, end, left, high, none, least, rules, facts, histograms)
         ):
-            return left, high, 0
+            return left, high, none
     median, below, equal = _select(table, a, start, end, low, high, n // 2, counts)
     if relaxed:
         left, cut, ties = n // 2, median, n // 2 - below
@@ -226,8 +227,8 @@ def _cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, f
         lower, upper = below, below + equal
         lower_fits, upper_fits = lower >= least, n - upper >= least
         if not (lower_fits or upper_fits):
-            return 0, 0, 0
-        ties = np.int64(0)
+            return none, none, none
+        ties = none
         if lower_fits and (not upper_fits or n - 2 * lower <= 2 * upper - n):
             left, cut = lower, median
         else:
@@ -292,7 +293,7 @@ def _parts_hold(table, start, end, count, rules, r, facts, child, sizes):
             if sizes[c] > 0 and gap(histograms, np.int64(0), n, first, second, rules, r, facts) > 0:
                 return False
         return True
-    histograms = np.zeros((count + 2, rules[r, SIZE]), dtype=np.int64)
+    histograms = np.zeros((count + 1, rules[r, SIZE]), dtype=np.int64)
     for i in range(start, end):
         histograms[child[i - start], np.uint64(table[row, i])] += 1
     for c in range(count):
@@ -432,7 +433,7 @@ def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, fa
             most_values = max(most_values, rules[r, SIZE])
     for t in range(tree.shape[0]):
         most_children = max(most_children, tree[t, 4])
-    histograms = np.zeros((4, most_values), dtype=np.int64)
+    histograms = np.zeros((3, most_values), dtype=np.int64)
     child = np.empty(n if tree.shape[0] > 0 else 1, dtype=np.int32)
     sizes = np.empty(most_children, dtype=np.int64)
     width = np.empty(d)
@@ -443,12 +444,12 @@ def grow(table, begin, stop, lines, places, scales, tree, leaf, least, rules, fa
     _open_node(nodes, 0, -1, 0, begin, stop, -1)
     for a in range(d):
         low[0, a], high[0, a] = _extremes(table, a, np.uint64(begin), np.uint64(stop))
-    used = 1
-    waiting = 0
+    used = np.int64(1)
+    waiting = np.int64(0)
     cuts = 0
     while waiting >= 0 and cuts < most_cuts:
         node = waiting
-        waiting = nodes[node, CHILD]
+        waiting = np.int64(nodes[node, CHILD])
         start, end = np.uint64(nodes[node, START]), np.uint64(nodes[node, END])
         nodes[node, ATTRIBUTE] = LEAF
         if np.int64(end - start) < 2 * least:

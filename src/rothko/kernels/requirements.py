@@ -18,11 +18,12 @@ RECURSIVE        none; r1 < P/Q · (r_l + … + r_m), DEPTH is l
 ENTROPY          log l, the margin, l, and a table of c·log c
 VARIANCE         the bound, and the deviation of each code (NaN: missing); DEPTH 1 where all are whole
 SQUARED_ERROR    the same
-CLOSE_…          how many records of the table each bin has; for a hierarchy also the parent and the height
-                 of each node. At most P/Q; DEPTH is the longest distance, TOTAL the records of the table
+CLOSE            how many records of the table each bin has, its parent in a tree (-1: none; parents come
+                 first), and how far that is. At most P/Q; DEPTH is the longest distance, TOTAL the
+                 records of the table
 ===============  ========================================================================================
 
-The last two rows of ``histograms`` are room to work in. Comparisons are in whole numbers where the
+The last row of ``histograms`` is room to work in. Comparisons are in whole numbers where the
 definition is (see :mod:`rothko.privacy.requirement`), so that nothing depends on rounding.
 """
 
@@ -36,7 +37,7 @@ from rothko.kernels import compiled
 KIND, ROW, SIZE, P, Q, DEPTH, TOTAL, FACTS = range(8)
 RULE_WIDTH = 8
 
-DISTINCT, SHARE, RECURSIVE, ENTROPY, CLOSE_EQUAL, CLOSE_ORDERED, CLOSE_HIERARCHY, VARIANCE, SQUARED_ERROR = range(9)
+DISTINCT, SHARE, RECURSIVE, ENTROPY, CLOSE, VARIANCE, SQUARED_ERROR = range(7)
 MOMENTS = VARIANCE
 """Kinds from here on are about moments, those before it about a histogram."""
 
@@ -46,7 +47,6 @@ SAFE = 1e-6
 """How wrong a sum of c·log c that was kept by differences may be for each record, and more."""
 ROUNDING = 2.0**-52
 EXACT = 2.0**53
-LARGEST = 2.0**62
 STRICT = 1 + 1e-9
 
 
@@ -267,73 +267,31 @@ def _entropy_gap(histograms, group, n, kept, rules, r, facts):
 
 @compiled
 def _distance_gap(histograms, group, n, rules, r, facts):
-    """One of n + 1 records moves a share of 1/(n + 1) by no more than the longest distance."""
+    """One of n + 1 records moves a share of 1/(n + 1) by no more than the longest distance.
+
+    On a tree what must be moved over the road from a node to its parent is what the class has too much or too little
+    of below the node. The three distances are three trees; see :mod:`rothko.privacy.closeness`.
+    """
     if n == 0:
         return np.int64(1)
     p, q, depth, total = rules[r, P], rules[r, Q], rules[r, DEPTH], rules[r, TOTAL]
-    full = np.float64(n) * np.float64(total) * np.float64(depth)
-    if full < LARGEST:
-        moved = _moved(histograms, group, n, rules, r, facts)
-        whole = n * total * depth
-        if moved <= whole // q * p + whole % q * p // q:
-            return np.int64(0)
-        distance = moved / full
-    else:
-        distance = _moved_rounded(histograms, group, n, rules, r, facts) / full
-        if distance * STRICT <= p / q:
-            return np.int64(0)
-    over = (distance - p / q) * (1 - 1e-9)
-    return max(np.int64(1), np.int64(over * n / (1.0 - over)) if over > 0.0 else np.int64(1))
-
-
-@compiled
-def _moved(histograms, group, n, rules, r, facts):
-    """Earth mover's distance times n · N · longest, in whole numbers."""
-    kind, size, total, at = rules[r, KIND], rules[r, SIZE], rules[r, TOTAL], rules[r, FACTS]
-    moved = np.int64(0)
-    if kind == CLOSE_EQUAL:
-        for v in range(size):
-            moved += max(np.int64(0), histograms[group, v] * total - np.int64(facts[at + v]) * n)
-        return moved
-    if kind == CLOSE_ORDERED:
-        upto = np.int64(0)
-        for v in range(size):
-            upto += histograms[group, v] * total - np.int64(facts[at + v]) * n
-            moved += abs(upto)
-        return moved
-    extra, positive = histograms.shape[0] - 2, histograms.shape[0] - 1
+    size, at = rules[r, SIZE], rules[r, FACTS]
+    extra = histograms.shape[0] - 1
     for v in range(size):
         histograms[extra, v] = histograms[group, v] * total - np.int64(facts[at + v]) * n
-        histograms[positive, v] = 0
+    moved = 0.0  # a sum of whole numbers: exact below 2^53
     for v in range(size - 1, -1, -1):
-        more, high = histograms[extra, v], histograms[positive, v]
-        moved += np.int64(facts[at + 2 * size + v]) * min(high, high - more)
-        above = np.int64(facts[at + size + v])
-        if above >= 0:
-            histograms[extra, above] += more
-            histograms[positive, above] += max(np.int64(0), more)
-    return moved
-
-
-@compiled
-def _moved_rounded(histograms, group, n, rules, r, facts):
-    """The same where whole numbers would be too large: shares of the table's size, in floating point."""
-    kind, size, total, at = rules[r, KIND], rules[r, SIZE], rules[r, TOTAL], rules[r, FACTS]
-    moved = 0.0
-    if kind == CLOSE_HIERARCHY:
-        extras, positives = np.zeros(size), np.zeros(size)
-        for v in range(size - 1, -1, -1):
-            more = extras[v] + (np.float64(histograms[group, v]) * total - facts[at + v] * n)
-            high = positives[v]
-            moved += facts[at + 2 * size + v] * min(high, high - more)
-            above = np.int64(facts[at + size + v])
-            if above >= 0:
-                extras[above] += more
-                positives[above] += max(0.0, more)
-        return moved
-    upto = 0.0
-    for v in range(size):
-        more = np.float64(histograms[group, v]) * total - facts[at + v] * n
-        upto += more
-        moved += max(0.0, more) if kind == CLOSE_EQUAL else abs(upto)
-    return moved
+        below = histograms[extra, v]
+        moved += facts[at + 2 * size + v] * abs(below)
+        parent = np.int64(facts[at + size + v])
+        if parent >= 0:
+            histograms[extra, parent] += below
+    full = np.float64(n) * np.float64(total) * np.float64(depth)
+    if full < EXACT:
+        whole = n * total * depth
+        if np.int64(moved) <= whole // q * p + whole % q * p // q:
+            return np.int64(0)
+    elif moved * STRICT <= full * (p / q):
+        return np.int64(0)
+    over = (moved / full - p / q) * (1 - 1e-9)
+    return max(np.int64(1), np.int64(over * n / (1.0 - over)) if over > 0.0 else np.int64(1))

@@ -7,16 +7,22 @@ column in a class and in the whole table is at most t. Three ground distances (t
 - ordered: values are as far apart as their ranks, the first and the last 1; numbers and dates;
 - hierarchy: two values are as far apart as the lowest node above both is high, the root 1.
 
+A distance along a tree is the sum over its roads of what must pass over them: what a class has too much or too
+little of below the road, times its length. All three are such trees. Equal: a road of ½ from each value to the
+root. Ordered: each value hangs on the one before it. Hierarchy: a road is half as long as the heights of its ends
+differ, so that two leaves are as far apart as their lowest common node is high (this is the sum of their section 4.3
+in other words).
+
 All three are differences of counts: with c of n records of a class and C of N of the table they are sums of
-c·N − C·n, whole numbers, divided by n·N once. So they are compared without rounding while these sums fit in
-62 bits (a thousand million records with two values), and beyond that on the strict side.
+c·N − C·n, whole numbers, divided by n·N once. So they are compared without rounding while these sums stay below
+2^53, and beyond that on the strict side; SQL compares them in 128 bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -30,25 +36,25 @@ from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_rat
 from rothko.privacy.statistics import Domain, Statistics
 
 Distance = Literal["equal", "ordered", "hierarchy"]
-LARGEST = 2.0**62
+EXACT = 2.0**53
 STRICT = 1 + 1e-9
-"""Factor on a distance that is too large for whole numbers."""
+"""Factor on a sum that may have been rounded."""
 DATE = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?$"
 
 
 class Ground(NamedTuple):
-    """Where the codes of a column lie: bins, and the tree above them."""
+    """Where the codes of a column lie: the nodes of a tree, parents before children."""
 
     bins: NDArray[np.int32]
-    """The bin of each code."""
+    """The node of each code."""
     counts: NDArray[np.int64]
-    """How many records of the table each bin has."""
+    """How many records of the table each node has itself."""
     parent: NDArray[np.int64]
-    """Of each bin, for a hierarchy, in which bins are its nodes, parents first."""
-    height: NDArray[np.int64]
-    """Of each bin: the longest way down to a leaf."""
+    """Of each node; −1 for none."""
+    road: NDArray[np.int64]
+    """How far the parent is, in halves or other parts of which…"""
     longest: int
-    """What a distance is divided by."""
+    """…so many are the longest distance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,50 +105,47 @@ class TCloseness(Requirement):
         ground = self.ground(stats.domains[self.of])
         p, q = kernel_ratio(as_written(self.t))
         moved, full = self._moved(stats, ground), self._full(stats, ground)
-        if moved.dtype == np.float64:
-            return np.asarray(moved * STRICT <= full * (p / q))
-        whole = stats.size * int(ground.counts.sum()) * ground.longest
-        return np.asarray(moved <= whole // q * p + whole % q * p // q)
+        exact = full < EXACT
+        whole = np.where(exact, full, 0).astype(np.int64)
+        most = np.where(exact, whole // q * p + whole % q * p // q, full * (p / q))
+        return np.asarray(np.where(exact, moved, moved * STRICT) <= most)
 
     def _full(self, stats: Statistics, ground: Ground) -> NDArray[np.float64]:
         return np.asarray(stats.size * (float(ground.counts.sum()) * ground.longest))
 
-    def _moved(self, stats: Statistics, ground: Ground) -> NDArray[Any]:
+    def _moved(self, stats: Statistics, ground: Ground) -> NDArray[np.float64]:
         """The distance of each class times n · N · longest."""
         counts = stats.histograms[self.of]
-        fits = float(np.max(self._full(stats, ground), initial=0)) < LARGEST
-        binned = np.zeros((len(counts), len(ground.counts)), dtype=np.int64 if fits else np.float64)
+        binned = np.zeros((len(counts), len(ground.counts)), dtype=np.int64)
         np.add.at(binned.T, ground.bins, counts.T)
-        extra: NDArray[Any] = binned * int(ground.counts.sum()) - ground.counts * stats.size[:, None].astype(
-            binned.dtype
-        )
-        if self.distance == "equal":
-            return np.asarray(np.sum(np.maximum(extra, 0), axis=1))
+        extra = binned * int(ground.counts.sum()) - ground.counts * stats.size[:, None]
         if self.distance == "ordered":
-            return np.asarray(np.sum(np.abs(np.cumsum(extra, axis=1)[:, :-1]), axis=1))
-        positive: NDArray[Any] = np.zeros_like(extra)
-        moved: NDArray[Any] = np.zeros(len(counts), dtype=binned.dtype)
-        for node in range(len(ground.parent) - 1, -1, -1):  # children come after their parents
-            above = ground.parent[node]
-            # What is too much below some children goes to others below the same node; the rest goes up.
-            moved = moved + ground.height[node] * np.minimum(positive[:, node], positive[:, node] - extra[:, node])
-            if above >= 0:
-                positive[:, above] += np.maximum(extra[:, node], 0)
-                extra[:, above] += extra[:, node]
-        return np.asarray(moved)
+            # A chain has as many levels as values: its running sums at once.
+            return np.asarray(np.sum(np.abs(np.cumsum(extra, axis=1)), axis=1, dtype=np.float64))
+        for node in range(len(ground.parent) - 1, -1, -1):
+            if ground.parent[node] >= 0:
+                extra[:, ground.parent[node]] += extra[:, node]
+        return np.asarray(np.sum(np.abs(extra) * ground.road, axis=1, dtype=np.float64))
 
     def ground(self, domain: Domain) -> Ground:
         """Where the values of a column lie."""
         if self.distance == "hierarchy":
-            return self._tree(domain)
-        empty = np.empty(0, dtype=np.int64)
-        bins, size = _ranks(domain) if self.distance == "ordered" else (np.arange(domain.size), domain.size)
-        counts = np.bincount(bins, weights=domain.counts, minlength=size).astype(np.int64)
-        longest = 1 if self.distance == "equal" else max(size - 1, 1)
-        return Ground(bins.astype(np.int32), counts, empty, empty, longest)
+            bins, parent, height = self._tree(domain)
+            road, longest = np.append(0, height[parent[1:]] - height[1:]), 2 * int(height[0])
+        elif self.distance == "ordered":
+            bins, size = _ranks(domain)
+            parent, road, longest = np.arange(size) - 1, np.minimum(np.arange(size), 1), max(size - 1, 1)
+        else:
+            bins, parent = np.arange(domain.size, dtype=np.int32), np.full(domain.size, -1)
+            road, longest = np.ones(domain.size, dtype=np.int64), 2
+        counts = np.bincount(bins, weights=domain.counts, minlength=len(parent)).astype(np.int64)
+        return Ground(bins, counts, parent, road, longest)
 
-    def _tree(self, domain: Domain) -> Ground:
-        """The whole hierarchy, whatever part of it occurs; missing is a leaf directly under the root."""
+    def _tree(self, domain: Domain) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """The node of each code, and the parent and height of each node.
+
+        It is the whole hierarchy, whatever part of it occurs; missing is a leaf directly under the root.
+        """
         spec = self.hierarchy
         assert spec is not None
         builders: dict[str, Callable[[], Hierarchy]] = {
@@ -156,46 +159,42 @@ class TCloseness(Requirement):
         for node in range(len(parent) - 1, 0, -1):
             height[parent[node]] = max(height[parent[node]], height[node] + 1)
         places = pc.index_in(domain.texts, value_set=pa.array(hierarchy.labels, pa.string())).to_numpy()
-        bins = np.append(places, len(parent) - 1).astype(np.int32)
-        counts = np.bincount(bins, weights=domain.counts, minlength=len(parent)).astype(np.int64)
-        return Ground(bins, counts, parent, height, int(height[0]))
+        return np.append(places, len(parent) - 1).astype(np.int32), parent, height
 
     def rule(self, domain: Domain) -> Rule | None:
         """Takes the distance anew where it can have come within t."""
         if self.t == 1:
             return None
-        from rothko.kernels.requirements import CLOSE_EQUAL, CLOSE_HIERARCHY, CLOSE_ORDERED
+        from rothko.kernels.requirements import CLOSE
 
         ground = self.ground(domain)
-        kind = {"equal": CLOSE_EQUAL, "ordered": CLOSE_ORDERED, "hierarchy": CLOSE_HIERARCHY}[self.distance]
         return Rule(
-            kind,
+            CLOSE,
             len(ground.counts),
             bins=None if self.distance == "equal" else ground.bins,
             ratio=kernel_ratio(as_written(self.t)),
             depth=ground.longest,
             total=int(ground.counts.sum()),
-            facts=np.concatenate([ground.counts, ground.parent, ground.height]).astype(np.float64),
+            facts=np.concatenate([ground.counts, ground.parent, ground.road]).astype(np.float64),
         )
 
     def lookup(self, domain: Domain) -> dict[str, pa.Table]:
         """The place of each value: its rank, or the nodes above it; missing is the empty text."""
         if self.distance == "equal":
             return {}
-        ground = self.ground(domain)
         values = pa.concat_arrays([domain.texts.cast(pa.string()), pa.array([""])])
         if self.distance == "ordered":
-            return {"place": pa.table({"value": values, "place": ground.bins + 1})}
-        above, node = [values], [ground.bins.astype(np.int64)]
+            return {"place": pa.table({"value": values, "place": _ranks(domain)[0] + 1})}
+        bins, parent, height = self._tree(domain)
+        above, node = [values], [bins.astype(np.int64)]
         while True:
-            going = ground.parent[node[-1]] >= 0
+            going = parent[node[-1]] >= 0
             if not going.any():
                 break
             above.append(above[-1].filter(pa.array(going)))
-            node.append(ground.parent[node[-1][going]])
+            node.append(parent[node[-1][going]])
         path = pa.table({"value": pa.concat_arrays(above), "node": np.concatenate(node)})
-        tree = {"node": np.arange(len(ground.parent)), "parent": ground.parent, "height": ground.height}
-        return {"path": path, "tree": pa.table(tree)}
+        return {"path": path, "tree": pa.table({"node": np.arange(len(parent)), "parent": parent, "height": height})}
 
     def sql(self) -> str:
         """In whole numbers of any size."""
@@ -208,7 +207,7 @@ class TCloseness(Requirement):
         return f"{self.name} of {self.of} with t = {self.t:g}, distance = {self.distance}"
 
 
-def _ranks(domain: Domain) -> tuple[NDArray[np.integer], int]:
+def _ranks(domain: Domain) -> tuple[NDArray[np.int32], int]:
     """The rank of each code among numbers or dates; missing, where it occurs, comes last."""
     kind = domain.values.type
     words = pc.utf8_trim_whitespace(domain.texts)
@@ -219,7 +218,8 @@ def _ranks(domain: Domain) -> tuple[NDArray[np.integer], int]:
         found, ranks = np.unique(np.asarray(words.to_pylist(), dtype=np.str_), return_inverse=True)
     else:
         found, ranks = np.unique(domain.numbers[:-1], return_inverse=True)
-    return np.append(ranks, len(found)), len(found) + int(domain.counts[-1] > 0 or len(found) == 0)
+    size = len(found) + int(domain.counts[-1] > 0 or len(found) == 0)
+    return np.minimum(np.append(ranks, len(found)), size - 1).astype(np.int32), size
 
 
 _SIZES = """

@@ -126,7 +126,7 @@ class Attribute:
                 self.name, values, texts, np.ones(len(values), dtype=np.int64), spec
             )
             return self._part_at(hierarchy.lowest_among(texts, self.labels))
-        if len(self.labels):
+        if self.kind is Kind.NOMINAL or pa.types.is_string(self.type):
             known = pc.fill_null(pc.index_in(as_text(values), value_set=self.labels), -1)
             return self._part_at(known.to_numpy(zero_copy_only=False))
         return self._below(self.edges, values)
