@@ -35,7 +35,6 @@ from rothko.kernels import compiled
 
 # Columns of the table of rules.
 KIND, ROW, SIZE, P, Q, DEPTH, TOTAL, FACTS = range(8)
-RULE_WIDTH = 8
 
 DISTINCT, SHARE, RECURSIVE, ENTROPY, CLOSE, VARIANCE, SQUARED_ERROR = range(7)
 MOMENTS = VARIANCE
