@@ -11,9 +11,9 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import foundation, requirements
+from benchmarks import foundation, requirements, workload
 
-SUITES = {"foundation": foundation.run, "requirements": requirements.run}
+SUITES = {"foundation": foundation.run, "requirements": requirements.run, "workload": workload.run}
 
 
 def main() -> None:

@@ -31,8 +31,9 @@ def _once(work: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def report(title: str, ratio: float, bound: float, detail: str, unit: str = "×") -> Case:
-    """Print a case as a ratio with its bound, and return it as data."""
-    verdict = "ok" if ratio <= bound else "OVER"
-    print(f"{title:<58} {ratio:7.2f}{unit} (at most {bound:g}{unit}) {verdict:<4}  {detail}", flush=True)
-    return {"case": title, "ratio": ratio, "bound": bound, "within": ratio <= bound, "detail": detail}
+def report(title: str, ratio: float, bound: float, detail: str, unit: str = "×", *, least: bool = False) -> Case:
+    """Print a case as a ratio with its bound, and return it as data; ``least`` says that the bound is to be reached."""
+    within = ratio >= bound if least else ratio <= bound
+    side, verdict = "at least" if least else "at most", "ok" if within else "UNDER" if least else "OVER"
+    print(f"{title:<58} {ratio:7.2f}{unit} ({side} {bound:g}{unit}) {verdict:<5}  {detail}", flush=True)
+    return {"case": title, "ratio": ratio, "bound": bound, "within": within, "detail": detail}

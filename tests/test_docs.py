@@ -17,9 +17,13 @@ import typer
 import rothko
 from rothko import hierarchy_spec
 from rothko.cli import app
+from rothko.errors import PolicyError
 from rothko.methods import METHODS
 from rothko.policy import Column, Policy
 from rothko.privacy import REQUIREMENTS
+from rothko.workload import TASKS
+from rothko.workload.predicate import parse
+from rothko.workload.tasks import FUNCTIONS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -109,6 +113,7 @@ def test_every_key_of_a_policy_is_described() -> None:
         "Top level": set(Policy.model_fields),
         "Columns": set(Column.model_fields),
         "Privacy": {*REQUIREMENTS, *(p for r in REQUIREMENTS.values() for p in inspect.signature(r).parameters)},
+        "Workload": {*TASKS, *(p for t in TASKS.values() for p in inspect.signature(t).parameters), *FUNCTIONS},
         "Method": {*METHODS, *(p for m in METHODS.values() for p in inspect.signature(m).parameters)},
     }
     for title, names in known.items():
@@ -160,10 +165,24 @@ def test_policies_in_examples_are_valid(path: Path) -> None:
         Policy.parse(block)
 
 
+def test_the_workload_page_says_what_is_refused_and_what_to_write() -> None:
+    """Each row: predicates that are refused, and predicates that are read (those in backticks that compare)."""
+    text = section((DOCS / "workload.md").read_text("utf-8"), "What is refused")
+    rows = re.findall(r"^\| (`.*?) \| (.*?) \|$", prose(text), re.MULTILINE)
+    assert len(rows) > 9
+    for refused, instead in rows:
+        for where in re.findall(r"`([^`]+)`", refused):
+            with pytest.raises(PolicyError):
+                parse(where)
+        for where in re.findall(r"`([^`]+)`", instead):
+            if re.search(r"[=<>]| in | between ", where):
+                parse(where)
+
+
 # ── Python blocks and links
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "reference/python.md"])
+@pytest.mark.parametrize("name", ["tutorial.md", "workload.md", "metrics.md", "reference/python.md"])
 def test_python_blocks_run_and_print_what_they_say(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

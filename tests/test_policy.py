@@ -319,7 +319,10 @@ def test_wrong_privacy(privacy, message):
         ("method: mondrain", "method: 'mondrain' is not a method; did you mean 'mondrian'?"),
         ("method: {mondrian: {relax: true}}", "method.mondrian: unknown parameter 'relax'; did you mean 'relaxed'?"),
         ("method:", "method: a method is one name and its parameters, {name: {parameter: value}}, not null"),
-        ("workload: [{classify: {target: age}}]", "workload: this version cuts by the median and would ignore"),
+        (
+            "workload: [{classify: {target: age}}]",
+            "workload[0].classify.target: the column 'age' is 'quasi-identifier'",
+        ),
     ],
 )
 def test_wrong_settings(line, message):
@@ -507,6 +510,7 @@ def test_digest_is_of_what_is_asked():
     policy = Policy.parse(SMALL)
     spelled_out = """
 privacy: [{k-anonymity: {over: , k: 10}}]
+workload: []
 engine: "auto"
 method: {mondrian: {relaxed: no}}
 columns: {"age": {weight: 1.0, role: 'quasi-identifier'}, disease: {type: auto, role: sensitive}}
@@ -576,17 +580,48 @@ quasi_identifiers = st.one_of(
 others = st.fixed_dictionaries({"role": st.sampled_from(["identifier", "sensitive", "keep"])})
 
 
+def workloads(names):
+    """Tasks about columns of any name, by role."""
+    known = {role: st.sampled_from(some) for role, some in names.items() if some}
+    qi = known[Role.QUASI_IDENTIFIER]
+    weights = st.integers(1, 9) | st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+    functions = st.lists(st.sampled_from(["count", "sum", "avg", "min", "max"]), min_size=1, unique=True)
+    quoted = qi.map(lambda name: '"' + name.replace('"', '""') + '"')
+    where = st.tuples(quoted, st.sampled_from(["= 3", "in ('a', 'it''s  b')", "\n between 1e-3 and 8"])).map(" ".join)
+    tasks = [
+        st.builds(lambda where, weight: {"select": {"where": where, "weight": weight}}, where, weights),
+        st.builds(
+            lambda of, functions: {"aggregate": {"of": of, "functions": functions}},
+            qi | st.lists(qi, min_size=1, unique=True),
+            functions,
+        ),
+    ]
+    targets = [known[role] for role in (Role.SENSITIVE, Role.KEEP) if role in known]
+    if targets:
+        tasks.append(
+            st.builds(
+                lambda task, target, features: {task: {"target": target, "features": features}},
+                st.sampled_from(["classify", "regress"]),
+                st.one_of(targets),
+                st.none() | st.lists(qi, min_size=1, unique=True),
+            )
+        )
+    return st.one_of(tasks)
+
+
 @st.composite
 def policies(draw):
     columns = draw(st.dictionaries(texts, quasi_identifiers, min_size=1, max_size=4))
     columns |= {n: c for n, c in draw(st.dictionaries(texts, others, max_size=4)).items() if n not in columns}
     names = {role: [n for n, c in columns.items() if c["role"] == role] for role in Role}
+    workload = draw(st.lists(workloads(names), max_size=3))
     over = draw(st.none() | st.lists(st.sampled_from(names[Role.QUASI_IDENTIFIER]), min_size=1, max_size=2))
     privacy = [{"k-anonymity": {"k": draw(st.integers(2, 10**9)), "over": over}}]
     privacy += [{"distinct-l-diversity": {"l": draw(st.integers(2, 99)), "of": n}} for n in names[Role.SENSITIVE]]
     return Policy(
         columns=columns,
         privacy=privacy,
+        workload=workload,
         method=draw(st.sampled_from(["mondrian", {"mondrian": {"relaxed": True}}])),
         publish=draw(st.sampled_from(["range", "region", "mean", "bounds"])),
         engine=draw(st.sampled_from(["auto", "memory"])),
@@ -605,6 +640,7 @@ def test_what_is_dumped_is_read_back(policy):
     # Equality goes by the digest, so the fields are compared on their own.
     assert list(again.columns.items()) == list(policy.columns.items())
     assert (again.privacy, again.method, again.missing) == (policy.privacy, policy.method, policy.missing)
+    assert again.workload == policy.workload
 
 
 @settings(deadline=None)  # the first example imports the registries
@@ -668,7 +704,14 @@ def test_the_schema_is_a_schema_and_accepts_the_example():
         ("publish: range", "publish: rang"),
         ("engine: auto", "engine: car"),
         ("engine: auto", "engin: auto"),
-        ("engine: auto", "workload: [{classify: {target: salary}}]"),
+        ("engine: auto", "workload: {classify: {target: salary}}"),
+        ("engine: auto", "workload: [{clasify: {target: salary}}]"),
+        ("engine: auto", "workload: [{classify: {}}]"),
+        ("engine: auto", "workload: [{classify: {target: salary, features: age}}]"),
+        ("engine: auto", "workload: [{select: {where: [age]}}]"),
+        ("engine: auto", "workload: [{select: {where: age > 3, weight: 0}}]"),
+        ("engine: auto", "workload: [{aggregate: {functions: [sum]}}]"),
+        ("engine: auto", "workload: [{aggregate: {of: age, functions: [median]}}]"),
     ],
 )
 def test_the_schema_and_the_policy_refuse_the_same(right, wrong):

@@ -2,7 +2,7 @@
 
 >>> import rothko as rk
 >>> sorted(rk.__all__)[:3]
-['Certificate', 'CsvOptions', 'Hierarchy']
+['Anonymizer', 'Certificate', 'CsvOptions']
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rothko import errors, privacy
+    from rothko import errors, privacy, workload
     from rothko.data.csv_dialect import CsvOptions
     from rothko.data.draft import draft
     from rothko.data.hierarchy import Hierarchy
     from rothko.flow import Release, anonymize
+    from rothko.learn.anonymizer import Anonymizer
     from rothko.metrics.measure import measure
     from rothko.policy import Policy
     from rothko.release.certificate import Certificate
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rothko.release.recoding import Recoding
 
 _PLACES = {
+    "Anonymizer": "rothko.learn.anonymizer",
     "Certificate": "rothko.release.certificate",
     "CsvOptions": "rothko.data.csv_dialect",
     "Hierarchy": "rothko.data.hierarchy",
@@ -37,6 +39,7 @@ _PLACES = {
 
 __version__ = "0.1.0"
 __all__ = [
+    "Anonymizer",
     "Certificate",
     "CsvOptions",
     "Hierarchy",
@@ -49,6 +52,7 @@ __all__ = [
     "errors",
     "measure",
     "privacy",
+    "workload",
 ]
 
 
@@ -56,7 +60,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: importing rothko loads no Numba and no engine."""
     if name in _PLACES:
         value = getattr(importlib.import_module(_PLACES[name]), name)
-    elif name in ("errors", "privacy"):
+    elif name in ("errors", "privacy", "workload"):
         value = importlib.import_module(f"rothko.{name}")
     else:
         raise AttributeError(f"module 'rothko' has no attribute {name!r}")

@@ -11,6 +11,7 @@
     ├── InfeasibleError             3   this table cannot meet the requirements, whatever the method
     └── VerificationError           4   the written release does not hold what was promised; nothing was released
     PrivacyWarning                      a choice that weakens what the release protects
+    WorkloadWarning                     a task that the release can hardly be good for
 
 Messages carry column names and counts, never cell values. Where a person may ask to see the
 values (``--show-values``), they travel in :attr:`RothkoError.values`, apart from the message.
@@ -67,6 +68,10 @@ class VerificationError(RothkoError):
 
 class PrivacyWarning(UserWarning):
     """A choice that weakens what the release protects."""
+
+
+class WorkloadWarning(UserWarning):
+    """A task that the release can hardly be good for."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -7,7 +7,6 @@ the written bytes again, and only then moves them into place.
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,15 +27,17 @@ from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import Source, open_source
 from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, VerificationError
 from rothko.methods.partition import Partition
-from rothko.metrics.loss import box_widths, loss
+from rothko.metrics.loss import Loss, box_widths, loss
+from rothko.metrics.workload import View, workload_loss
 from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
 from rothko.release.certificate import Certificate
-from rothko.release.publish import Published, publish
+from rothko.release.publish import Published, check_statistics, publish, statistics_asked
 from rothko.release.recoding import Recoding, columns_of, large_files
 from rothko.release.rows import Rows, assemble, random_order
 from rothko.release.verify import Verification, verify
 from rothko.release.write import Staging, companions, decoded, output_place, staging, write_rows
+from rothko.threads import count_threads
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done, and how much there is."""
@@ -206,6 +207,7 @@ def prepare(
         progress("encode", 0, 1)
         encoded = encode(typed(table, policy), policy, threads=threads)
         _feasible(encoded, policy)
+        check_statistics(encoded.lines, statistics_asked(policy.workload))
         progress("encode", 1, 1)
     with _timed(timings, "partition"):
         partition = _partition(encoded, policy, threads, progress)
@@ -214,23 +216,16 @@ def prepare(
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
         classes = partition.class_of()
         order = random_order(classes, kept, seed, threads=threads) if policy.order == "random" else None
-        published = publish(encoded, partition, policy.publish, threads=threads)
+        published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
         _no_clash(published, kept)
         rows = assemble(source.names, published, kept, classes, order, threads=threads)
         progress("publish", 1, 1)
     with _timed(timings, "measure"):
         recoding = Recoding.of(encoded, partition, published, policy)
-        lost = loss(encoded.lines, box_widths(encoded.lines, partition.low, partition.high), partition.sizes)
+        lost = _lost(encoded, partition, classes, published, policy)
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
     certificate = Certificate(policy, unchecked, lost, seed, name, reason, notes=source.notes, timings=timings)
     return Release(certificate, recoding, rows, partition.sizes, source, threads)
-
-
-def count_threads(asked: int | None) -> int:
-    """As many threads as asked for, or as there are cores for this process."""
-    if asked is not None and asked < 1:
-        raise InputError(f"threads must be at least 1, not {asked}.")
-    return asked or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
 
 
 def as_policy(policy: Policy | Draft | str | Path | Mapping[str, Any]) -> Policy:
@@ -304,7 +299,25 @@ def _partition(encoded: Encoded, policy: Policy, threads: int, progress: Progres
         progress("partition", done, encoded.rows)
 
     progress("partition", 0, encoded.rows)
-    return memory.partition(encoded, policy.privacy, policy.method, threads=threads, progress=report)
+    return memory.partition(
+        encoded, policy.privacy, policy.method, workload=policy.workload, threads=threads, progress=report
+    )
+
+
+def _lost(
+    encoded: Encoded,
+    partition: Partition,
+    classes: NDArray[np.int32],
+    published: Mapping[str, Sequence[Published]],
+    policy: Policy,
+) -> Loss:
+    """What the release loses, as it may stand in its certificate."""
+    lost = loss(encoded.lines, box_widths(encoded.lines, partition.low, partition.high), partition.sizes)
+    if not policy.workload:
+        return lost
+    view = View.of(encoded, partition, classes, published, policy)
+    told = tuple(task.public(lost.smallest_class) for task in workload_loss(view, policy.workload))
+    return replace(lost, workload=told)
 
 
 def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> None:
@@ -312,7 +325,10 @@ def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> N
     names = [column.name for shown in published.values() for column in shown] + kept.column_names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise PolicyError(f"publish: bounds makes a column {twice!r}, and there is one already; rename it.")
+        raise PolicyError(
+            f"The release would have two columns {twice!r}: bounds and means of a class are called so, "
+            "and there is a column of that name already; rename it."
+        )
 
 
 def _verified(data: Path | pa.Table, rows: Rows, policy: Policy, threads: int) -> Verification:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields, replace
-from dataclasses import Field as Parameter
+from dataclasses import replace
 from enum import StrEnum
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -24,22 +23,22 @@ from pydantic import (
     ModelWrapValidatorHandler,
     PlainSerializer,
     PlainValidator,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
-from rothko import hierarchy_spec, yaml_lines
+from rothko import policy_entries, yaml_lines
 from rothko.errors import OutputError, PolicyError
-from rothko.hierarchy_spec import HierarchySpec, as_integer
+from rothko.hierarchy_spec import HierarchySpec
 from rothko.yaml_lines import Flow, KeyPath, Mistake, MistakeError, hint, show
 
 if TYPE_CHECKING:
     from rothko.privacy import Requirement
-else:  # importing a policy loads no requirement; pydantic leaves the checking to `_chosen` anyway
-    Requirement = Any
+    from rothko.workload import Task
+else:  # importing a policy loads no requirement; pydantic leaves the checking to `policy_entries.read` anyway
+    Requirement = Task = Any
 
 ColumnType = Literal["auto", "number", "text", "date", "timestamp"]
 Publish = Literal["range", "region", "mean", "bounds"]
@@ -57,100 +56,6 @@ class Role(StrEnum):
     """What must not be learnt about a person; released as it is, under the requirements."""
     KEEP = "keep"
     """Neither; released as it is."""
-
-
-# The registries are imported when they are needed: `import rothko.policy` stays light.
-
-
-def _requirements() -> dict[str, Any]:
-    from rothko.privacy import REQUIREMENTS
-
-    return dict(REQUIREMENTS)
-
-
-def _methods() -> dict[str, Any]:
-    from rothko.methods import METHODS
-
-    return dict(METHODS)
-
-
-def _engines() -> tuple[str, ...]:
-    from rothko.engines import ENGINES
-
-    return ("auto", *ENGINES)
-
-
-def _chosen(written: Any, known: dict[str, Any], noun: str) -> Any:
-    """Make the requirement or method that was written as an object, a name, or a name and its parameters."""
-    if isinstance(written, tuple(known.values())):
-        return written
-    entry = {written: {}} if isinstance(written, str) else written
-    if not isinstance(entry, Mapping) or len(entry) != 1:
-        raise MistakeError(
-            f"a {noun} is one name and its parameters, {{name: {{parameter: value}}}}, not {show(written)}"
-        )
-    [(name, given)] = entry.items()
-    if name not in known:
-        raise MistakeError(f"{show(name)} is not a {noun}; {hint(name, known)}", key=str(name))
-    parameters = {parameter.name: parameter for parameter in _parameters(known[name])}
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
-        first = next(iter(parameters), "parameter")
-        raise MistakeError(f"the parameters are a mapping such as {{{first}: …}}, not {show(given)}", at=(name,))
-    mistakes = [
-        Mistake((name,), f"unknown parameter {show(key)}; {hint(key, parameters)}", str(key))
-        for key in given
-        if key not in parameters
-    ]
-    mistakes += [
-        Mistake((name,), f"the parameter {key!r} is missing; write {{{name}: {{{key}: …}}}}")
-        for key, parameter in parameters.items()
-        if key not in given and _needed(parameter)
-    ]
-    if mistakes:
-        raise MistakeError(mistakes=mistakes)
-    try:
-        return known[name](**{key: _frozen(value) for key, value in given.items()})
-    except PolicyError as error:
-        # The path already says which requirement it is.
-        raise MistakeError(str(error).removeprefix(f"{name}: ").removesuffix("."), at=(name,)) from None
-
-
-def _parameters(cls: Any) -> list[Parameter[Any]]:
-    """List the parameters of a dataclass as a person would write them, the needed ones first."""
-    return sorted((parameter for parameter in fields(cls) if parameter.init), key=lambda p: not _needed(p))
-
-
-def _needed(parameter: Parameter[Any]) -> bool:
-    return parameter.default is MISSING and parameter.default_factory is MISSING
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
-
-
-def _written(chosen: Any) -> dict[str, Any]:
-    """Write a requirement or method as its name and the parameters that are not the default."""
-    given = {}
-    for parameter in _parameters(chosen):
-        value = getattr(chosen, parameter.name)
-        default = parameter.default if parameter.default_factory is MISSING else parameter.default_factory()
-        if value != default:
-            given[parameter.name] = _plain(value)
-    return {chosen.name: given}
-
-
-def _written_method(method: Any) -> Any:
-    written = _written(method)
-    return written if written[method.name] else method.name
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, HierarchySpec):
-        return value.short()
-    if isinstance(value, Mapping):
-        return {key: _plain(below) for key, below in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else as_integer(value)
 
 
 class Column(BaseModel):
@@ -229,7 +134,8 @@ class Policy(BaseModel):
         The requirements that every class must satisfy: objects of :mod:`rothko.privacy`, or mappings
         such as ``{"k-anonymity": {"k": 10}}``.
     workload
-        What the release will be used for; not supported yet.
+        What the release will be used for: objects of :mod:`rothko.workload`, or mappings such as
+        ``{"classify": {"target": "salary"}}``.
     method
         The algorithm and its options: an object of :mod:`rothko.methods`, its name, or a mapping.
     publish
@@ -265,14 +171,25 @@ class Policy(BaseModel):
     columns: dict[str, Column]
     privacy: tuple[
         Annotated[
-            Requirement, PlainValidator(lambda v: _chosen(v, _requirements(), "requirement")), PlainSerializer(_written)
+            Requirement,
+            PlainValidator(lambda v: policy_entries.read(v, policy_entries.requirements(), "requirement")),
+            PlainSerializer(policy_entries.write),
         ],
         ...,
     ]
-    workload: tuple[Any, ...] = ()
+    workload: tuple[
+        Annotated[
+            Task,
+            PlainValidator(lambda v: policy_entries.read(v, policy_entries.tasks(), "task")),
+            PlainSerializer(policy_entries.write),
+        ],
+        ...,
+    ] = ()
     method: Annotated[
-        Any, PlainValidator(lambda v: _chosen(v, _methods(), "method")), PlainSerializer(_written_method)
-    ] = Field(default_factory=lambda: _methods()["mondrian"]())
+        Any,
+        PlainValidator(lambda v: policy_entries.read(v, policy_entries.methods(), "method")),
+        PlainSerializer(policy_entries.write_method),
+    ] = Field(default_factory=lambda: policy_entries.methods()["mondrian"]())
     publish: Publish = "range"
     engine: str = "auto"
     missing: tuple[str, ...] = ()
@@ -280,16 +197,14 @@ class Policy(BaseModel):
 
     @field_validator("workload", mode="before")
     @classmethod
-    def _no_workload_yet(cls, workload: Any) -> Any:
-        if workload:
-            raise MistakeError("this version cuts by the median and would ignore a workload; remove it")
-        return ()
+    def _no_workload(cls, workload: Any) -> Any:
+        return () if workload is None else workload
 
     @field_validator("engine")
     @classmethod
     def _known_engine(cls, engine: str) -> str:
-        if engine not in _engines():
-            raise MistakeError(f"{engine!r} is not an engine; {hint(engine, _engines())}")
+        if engine not in policy_entries.engines():
+            raise MistakeError(f"{engine!r} is not an engine; {hint(engine, policy_entries.engines())}")
         return engine
 
     @model_validator(mode="after")
@@ -309,6 +224,13 @@ class Policy(BaseModel):
                 Mistake((*path, key), self._misnamed(name, role))
                 for key, name, role in named
                 if name is not None and name not in self._with_role(role)
+            ]
+        for i, task in enumerate(self.workload):
+            mistakes += [
+                Mistake(("workload", i, task.name, parameter), wrong)
+                for parameter, names in task.columns.items()
+                for name in names
+                if (wrong := self._unfit(parameter, name))
             ]
         if mistakes:
             raise MistakeError(mistakes=mistakes)
@@ -332,6 +254,15 @@ class Policy(BaseModel):
             instead = f"there are {', '.join(map(repr, fitting))}" if fitting else f"give it role: {role.value}"
             return f"the column {name!r} must be {role.value} and is {self.columns[name].role.value!r}; {instead}"
         return f"{name!r} is not a column of the policy; {hint(name, fitting)}"
+
+    def _unfit(self, parameter: str, name: str) -> str | None:
+        """Why a task cannot take a column, or None where it can."""
+        reasons = _UNFIT[parameter]
+        if name not in self.columns:
+            fitting = [known for known, column in self.columns.items() if column.role not in reasons]
+            return f"{name!r} is not a column of the policy; {hint(name, fitting)}"
+        role = self.columns[name].role
+        return f"the column {name!r} is {role.value!r}, {reasons[role]}" if role in reasons else None
 
     def _with_role(self, role: Role) -> tuple[str, ...]:
         return tuple(name for name, column in self.columns.items() if column.role is role)
@@ -366,6 +297,7 @@ class Policy(BaseModel):
         identifiers: Iterable[str] = (),
         k: int | None = None,
         l: int | None = None,  # noqa: E741 - the literature's name
+        workload: Iterable[Any] = (),
         method: Any = "mondrian",
         publish: str = "range",
         engine: str = "auto",
@@ -383,7 +315,7 @@ class Policy(BaseModel):
             Which of them have these roles; the others are kept.
         k, l
             Ask for k-anonymity, and for distinct-l-diversity of every sensitive column.
-        method, publish, engine, missing
+        workload, method, publish, engine, missing
             As in the policy.
         types, hierarchies
             By column, as in the policy.
@@ -408,6 +340,7 @@ class Policy(BaseModel):
         return cls(
             columns={name: {"role": Role.KEEP, **column} for name, column in columns.items()},
             privacy=tuple(privacy),
+            workload=tuple(workload),
             method=method,
             publish=publish,
             engine=engine,
@@ -455,14 +388,18 @@ class Policy(BaseModel):
         """Say it as a person would in YAML: what differs from the default, and how the release is made."""
         columns = {name: column.model_dump(mode="json", exclude_defaults=True) for name, column in self.columns.items()}
         always = self.model_dump(mode="json", include={"privacy", "method", "publish", "engine"})
-        if_asked = self.model_dump(mode="json", include={"missing", "order"}, exclude_defaults=True)
-        return {"columns": _plain(columns), **always, **if_asked}
+        if_asked = self.model_dump(mode="json", include={"workload", "missing", "order"}, exclude_defaults=True)
+        written = always | if_asked
+        rest = {name: written[name] for name in type(self).model_fields if name in written}
+        return {"columns": policy_entries.plain(columns), **rest}
 
     def dump(self) -> str:
         """Write the policy as YAML, in its short forms; :meth:`parse` reads the same policy back."""
         document = self._document()
         document["columns"] = {name: Flow(column) for name, column in document["columns"].items()}
-        document["privacy"] = [{name: Flow(given)} for entry in document["privacy"] for name, given in entry.items()]
+        for key in ("privacy", "workload"):
+            if key in document:
+                document[key] = [{name: Flow(given)} for entry in document[key] for name, given in entry.items()]
         if isinstance(document["method"], dict):
             document["method"] = Flow(document["method"])
         return yaml_lines.write(document)
@@ -488,41 +425,9 @@ class Policy(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Describe the policy file as JSON Schema (draft 2020-12), for editors and other tools."""
-        scalar = {"type": ["string", "number", "boolean", "null"], "description": "text as it is written"}
-        properties = {
-            "columns": {"type": "object", "additionalProperties": {"$ref": "#/$defs/column"}, "minProperties": 1},
-            "privacy": {"type": "array", "items": _named_schema(_requirements()), "minItems": 1},
-            "workload": {"type": ["array", "null"], "maxItems": 0, "description": "not supported yet"},
-            "method": {"anyOf": [{"enum": list(_methods())}, _named_schema(_methods())]},
-            "publish": {"enum": list(get_args(Publish))},
-            "engine": {"enum": list(_engines())},
-            "missing": {"type": "array", "items": scalar},
-            "order": {"enum": list(get_args(RowOrder))},
-        }
-        column = {
-            "role": {"enum": [role.value for role in Role]},
-            "type": {"enum": list(get_args(ColumnType))},
-            "hierarchy": hierarchy_spec.json_schema(),
-            "order": {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, {"type": "null"}]},
-            "weight": {"type": "number", "exclusiveMinimum": 0},
-        }
-        only_qi = {"hierarchy": {"type": "null"}, "order": {"type": "null"}, "weight": {"const": 1}}
-        roles = [
-            {"if": {"properties": {"role": {"const": "quasi-identifier"}}}, "else": {"properties": only_qi}},
-            {
-                "if": {"properties": {"role": {"enum": ["identifier", "keep"]}}},
-                "then": {"properties": {"type": {"const": "auto"}}},
-            },
-        ]
-        return {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": "rothko policy",
-            **_object_schema(properties, ["columns", "privacy"]),
-            "$defs": {
-                "column": _object_schema(column, ["role"]) | {"allOf": roles},
-                "branch": hierarchy_spec.BRANCH_SCHEMA,
-            },
-        }
+        from rothko.policy_schema import json_schema
+
+        return json_schema()
 
 
 def _column(columns: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
@@ -542,28 +447,31 @@ def _is_text(path: KeyPath) -> bool:
             return True
         case ("privacy", _, _, "of") | ("privacy", _, _, "over" | "categories", _):
             return True
+        case ("workload", _, _, "target" | "of" | "where") | ("workload", _, _, "features" | "of" | "functions", _):
+            return True
     return False
 
 
-def _object_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+# Which roles the columns that a parameter of a task names cannot have, and why.
 
-
-def _named_schema(known: dict[str, Any]) -> dict[str, Any]:
-    """Describe a single-key mapping from a name to the parameters of its dataclass."""
-    described = {}
-    for name, cls in known.items():
-        hints = get_type_hints(cls)
-        required = [p.name for p in _parameters(cls) if _needed(p)]
-        schemas = {
-            p.name: hierarchy_spec.json_schema()
-            if HierarchySpec in get_args(hints[p.name])
-            else TypeAdapter(hints[p.name]).json_schema()
-            for p in _parameters(cls)
-        }
-        described[name] = {"description": (cls.__doc__ or "").split("\n")[0], **_object_schema(schemas, required)}
-    return _object_schema(described, []) | {"minProperties": 1, "maxProperties": 1}
-
+_DROPPED = "which is dropped; nothing can be asked of it"
+_UNFIT: dict[str, dict[Role, str]] = {
+    "target": {
+        Role.IDENTIFIER: _DROPPED,
+        Role.QUASI_IDENTIFIER: "which is released generalised; what a model predicts must be sensitive or keep",
+    },
+    "features": {Role.IDENTIFIER: _DROPPED},
+    "where": {
+        Role.IDENTIFIER: _DROPPED,
+        Role.SENSITIVE: "which is released as it is and selects exactly without help; leave it out of the predicate",
+        Role.KEEP: "which is released as it is and selects exactly without help; leave it out of the predicate",
+    },
+    "of": {
+        Role.IDENTIFIER: _DROPPED,
+        Role.SENSITIVE: "which is released as it is and needs no statistics; leave it out",
+        Role.KEEP: "which is released as it is and needs no statistics; leave it out",
+    },
+}
 
 # What pydantic finds wrong, in words that a person who has never heard of it can act on.
 

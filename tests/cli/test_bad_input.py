@@ -8,6 +8,7 @@ import io
 import math
 import os
 import resource
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -215,6 +216,51 @@ REFUSED = {
     "bad --delimiter": Case(f"{BY_POLICY} --delimiter ab", "one character"),
     "wrong --delimiter": Case(f"{BY_POLICY} --delimiter ;", "no such column"),
     "bad --encoding": Case(f"{BY_POLICY} --encoding utf-9", "try utf-8"),
+    # the workload
+    **{
+        f"{option} {value!r} {how}": Case(f"anonymize people.csv {rest} {option} {shlex.quote(value)}", says)
+        for how, rest in {
+            "without a file": f"{QUICK} --k 2",
+            "over a policy": "--policy policy.yaml --out out.csv",
+        }.items()
+        for option, value, says in (
+            (
+                "--classify",
+                "age",
+                "classify.target: the column 'age' is 'quasi-identifier', which is released generalised",
+            ),
+            ("--classify", "disease,name", "classify.target: the column 'name' is 'identifier', which is dropped"),
+            ("--regress", "incom", "regress.target: 'incom' is not a column of the policy; did you mean 'income'?"),
+            ("--classify", " , ", "--classify needs the name of a column."),
+            ("--aggregate", "", "--aggregate needs the name of a column."),
+            (
+                "--aggregate",
+                "income",
+                "aggregate.of: the column 'income' is 'keep', which is released as it is and needs no",
+            ),
+            ("--select", "", "select.where: is empty; write a predicate such as"),
+            ("--select", "age >= 30 and sex", "select.where: at the end: expected a comparison of 'sex'"),
+            ("--select", "age != 30", "select.where: character 5, '!=': this takes a box away"),
+            ("--select", "age > 30 and age < 20", "select.where: nothing can meet age > 30 and age < 20"),
+            ("--select", "income > 3", "select.where: the column 'income' is 'keep', which is released as it is"),
+            ("--select", "sex = 'x'", "Column 'sex': a predicate asks for 'x', a label that no value has"),
+            ("--select", "sex > 'f'", "Column 'sex': sex > 'f' asks for an order"),
+            ("--select", "sex = 'f' and sex = 'm'", "workload: nothing can meet sex = 'f' and sex = 'm'"),
+            ("--select", "age > 'old'", "Column 'age': age > 'old' compares it with 'old', and it takes a number"),
+            ("--select", "age > 200", "select age > 200: no value of this table satisfies it"),
+            ("--minimum-gain", "much", "--minimum-gain must be a number of at least 0, not 'much'."),
+            ("--minimum-gain", "-1", "--minimum-gain must be a number of at least 0, not '-1'."),
+            ("--minimum-gain", "inf", "--minimum-gain must be a number of at least 0, not 'inf'."),
+        )
+    },
+    "a task that does not exist": Case(
+        BY_POLICY, "policy.yaml, line 12", {"policy.yaml": POLICY + "workload:\n- clasify: {target: income}\n"}
+    ),
+    "a predicate that is none": Case(
+        BY_POLICY,
+        "policy.yaml, line 12, workload[0].select.where: character 5, 'like': a pattern does not form a box",
+        {"policy.yaml": POLICY + "workload:\n- select: {where: sex like 'm%'}\n"},
+    ),
     # the policy
     "no policy file": Case(BY_POLICY, "'policy.yaml' does not exist", {"policy.yaml": lambda path: None}),
     "policy is a folder": Case("anonymize people.csv --policy . --out out.csv", "cannot be read"),
@@ -411,17 +457,22 @@ def assert_refused(ran: Any, code: int, says: str) -> None:
 def test_bad_input_is_refused_with_one_sentence(case: Case, rothko, folder):
     lay_out(folder, case.files)
     before = everything_in(folder)
-    ran = rothko(*case.command.split())
+    ran = rothko(*shlex.split(case.command))
     assert_refused(ran, case.code, case.says)
     assert everything_in(folder) == before
 
 
-@pytest.mark.parametrize("name", ["a hierarchy that lacks values", "an order that leaves values out", "two parents"])
+UNKNOWN_LABEL = "--select \"sex = 'x'\" over a policy"
+
+
+@pytest.mark.parametrize(
+    "name", ["a hierarchy that lacks values", "an order that leaves values out", "two parents", UNKNOWN_LABEL]
+)
 def test_values_are_listed_when_asked_for(name: str, rothko, folder):
     case = REFUSED[name]
     lay_out(folder, case.files)
     before = everything_in(folder)
-    ran = rothko(*case.command.split(), "--show-values")
+    ran = rothko(*shlex.split(case.command), "--show-values")
     first, *values = ran.err.strip("\n").splitlines()
     assert ran.code == 2
     assert first.startswith("Error: ")
@@ -430,6 +481,7 @@ def test_values_are_listed_when_asked_for(name: str, rothko, folder):
         "a hierarchy that lacks values": [f"{SECRET}0", f"{SECRET}1"],
         "an order that leaves values out": ["f"],
         "two parents": [SECRET],
+        UNKNOWN_LABEL: ["f", "m"],
     }
     assert values == [f"  {value}" for value in listed[name]]
     assert everything_in(folder) == before

@@ -16,9 +16,12 @@ import pyarrow as pa
 import pytest
 
 from rothko.data.hierarchy import Hierarchy, Tree
+from rothko.kernels import arrange as ka
 from rothko.kernels import codes as kc
 from rothko.kernels import descend as kd
+from rothko.kernels import median as kmed
 from rothko.kernels import mondrian as km
+from rothko.kernels import nodes as kn
 from rothko.kernels import order as ko
 from rothko.kernels import text as kt
 
@@ -135,7 +138,7 @@ def spread_cases() -> Iterator[Arguments]:
 def select(column: np.ndarray, rank: int) -> Arguments:
     # The work space as `grow` makes it, with rubbish in it.
     counts = np.full(max(256, min(column.size, 1 << 15)) + 1, 77, dtype=np.int32)
-    return km._select(*in_table(column), *extremes(column), rank, counts)
+    return kmed._select(*in_table(column), *extremes(column), rank, counts)
 
 
 def select_twin(column: np.ndarray, rank: int) -> Arguments:
@@ -169,7 +172,7 @@ def sorted_twin(column: np.ndarray) -> np.ndarray:
 
 def arrange_two(column: np.ndarray, left: int, cut: int, ties: int) -> np.ndarray:
     order = np.full(column.size, 99, dtype=np.uint32)
-    km._arrange_two(*in_table(column), left, cut, ties, order)
+    ka.arrange_two(*in_table(column), left, cut, ties, order)
     return order
 
 
@@ -189,7 +192,7 @@ def arrange_two_cases() -> Iterator[Arguments]:
 
 def arrange_many(child: np.ndarray, count: int) -> np.ndarray:
     order = np.full(child.size, 99, dtype=np.uint32)
-    km._arrange_many(child, np.uint64(BEFORE), count, np.bincount(child, minlength=count), order)
+    ka.arrange_many(child, np.uint64(BEFORE), count, np.bincount(child, minlength=count), order)
     return order
 
 
@@ -205,14 +208,14 @@ def move(part: np.ndarray, order: np.ndarray, sizes: list[int]) -> Arguments:
     n, start = part.shape[1], np.uint64(BEFORE)
     table = np.full((part.shape[0], BEFORE + n + AFTER), -77, dtype=np.int32)
     table[:, BEFORE : BEFORE + n] = part
-    nodes = np.zeros((2 + len(sizes), km.NODE_WIDTH), dtype=np.int32)
-    nodes[1, [km.CHILD, km.CHILDREN]] = 2, len(sizes)
+    nodes = np.zeros((2 + len(sizes), kn.NODE_WIDTH), dtype=np.int32)
+    nodes[1, [kn.CHILD, kn.CHILDREN]] = 2, len(sizes)
     edges = BEFORE + np.cumsum([0, *sizes])
-    nodes[2:, km.START], nodes[2:, km.END] = edges[:-1], edges[1:]
+    nodes[2:, kn.START], nodes[2:, kn.END] = edges[:-1], edges[1:]
     low, high = np.full((2, len(nodes), 2), -5, dtype=np.int32)
     low[1], high[1] = part[:2].min(axis=1), part[:2].max(axis=1)
     spare = np.empty(n, dtype=np.int32)
-    km._move(table, start, start + np.uint64(n), (order + BEFORE).astype(np.uint32), spare, nodes, low, high, 1)
+    ka.move(table, start, start + np.uint64(n), (order + BEFORE).astype(np.uint32), spare, nodes, low, high, 1)
     assert np.all(np.delete(table, np.arange(BEFORE, BEFORE + n), axis=1) == -77), "other records stay as they are"
     return table[:, BEFORE : BEFORE + n], low[2:], high[2:]
 
@@ -289,10 +292,10 @@ def regions_twin(nodes: np.ndarray, sizes: np.ndarray) -> Arguments:
     """Cut the box of the root, part by part."""
     box = {0: [(0, size - 1) for size in sizes.tolist()]}
     for node in range(len(nodes)):
-        a, first, children = nodes[node, [km.ATTRIBUTE, km.CHILD, km.CHILDREN]].tolist()
+        a, first, children = nodes[node, [kn.ATTRIBUTE, kn.CHILD, kn.CHILDREN]].tolist()
         if a < 0:
             continue
-        edges = [box[node][a][0], *nodes[first + 1 : first + children, km.BEGINS].tolist(), box[node][a][1] + 1]
+        edges = [box[node][a][0], *nodes[first + 1 : first + children, kn.BEGINS].tolist(), box[node][a][1] + 1]
         for c in range(children):
             box[first + c] = [*box[node][:a], (edges[c], edges[c + 1] - 1), *box[node][a + 1 :]]
     sides = np.array([box[node] for node in range(len(nodes))])
@@ -305,7 +308,7 @@ def regions_cases() -> Iterator[Arguments]:
     def node(attribute: int, begins: int, child: int, children: int) -> list[int]:
         return [-1, attribute, begins, 0, 0, child, children]
 
-    leaf = km.LEAF
+    leaf = kn.LEAF
     two = [node(0, 0, 1, 2), node(leaf, 3, 0, 0), node(leaf, 5, 0, 0)]
     three = [node(1, 0, 1, 3), node(leaf, 2, 0, 0), node(leaf, 4, 0, 0), node(leaf, 6, 0, 0)]
     nested = [
@@ -323,8 +326,8 @@ def regions_cases() -> Iterator[Arguments]:
 
 
 def regions(nodes: np.ndarray, sizes: np.ndarray) -> Arguments:
-    columns = (km.ATTRIBUTE, km.BEGINS, km.CHILD, km.CHILDREN)
-    return km.regions(*(nodes[:, column].copy() for column in columns), sizes)
+    columns = (kn.ATTRIBUTE, kn.BEGINS, kn.CHILD, kn.CHILDREN)
+    return kn.regions(*(nodes[:, column].copy() for column in columns), sizes)
 
 
 # ── sending records down ─────────────────────────────────────────────────────────────────────────
@@ -332,7 +335,7 @@ def regions(nodes: np.ndarray, sizes: np.ndarray) -> Arguments:
 
 def descend(places: np.ndarray, nodes: np.ndarray, leaf: np.ndarray) -> Arguments:
     out = np.full(places.shape[1], 99, dtype=np.int32)
-    fields = (nodes[:, field].copy() for field in (km.ATTRIBUTE, km.BEGINS, km.CHILD, km.CHILDREN))
+    fields = (nodes[:, field].copy() for field in (kn.ATTRIBUTE, kn.BEGINS, kn.CHILD, kn.CHILDREN))
     kd.descend(places, *fields, leaf, out)
     return (out,)
 
@@ -340,12 +343,12 @@ def descend(places: np.ndarray, nodes: np.ndarray, leaf: np.ndarray) -> Argument
 def descend_twin(places: np.ndarray, nodes: np.ndarray, leaf: np.ndarray) -> Arguments:
     def ends_in(record: list[int]) -> int:
         node = 0
-        while nodes[node, km.ATTRIBUTE] >= 0:
-            place = record[nodes[node, km.ATTRIBUTE]]
+        while nodes[node, kn.ATTRIBUTE] >= 0:
+            place = record[nodes[node, kn.ATTRIBUTE]]
             if place < 0:
                 return -1
-            first, count = nodes[node, km.CHILD], nodes[node, km.CHILDREN]
-            node = first + sum(nodes[part, km.BEGINS] <= place for part in range(first + 1, first + count))
+            first, count = nodes[node, kn.CHILD], nodes[node, kn.CHILDREN]
+            node = first + sum(nodes[part, kn.BEGINS] <= place for part in range(first + 1, first + count))
         return int(leaf[node])
 
     return ([ends_in(record) for record in places.T.tolist()],)
@@ -353,7 +356,7 @@ def descend_twin(places: np.ndarray, nodes: np.ndarray, leaf: np.ndarray) -> Arg
 
 def descend_cases() -> Iterator[Arguments]:
     for nodes, _ in regions_cases():
-        leaves = nodes[:, km.ATTRIBUTE] < 0
+        leaves = nodes[:, kn.ATTRIBUTE] < 0
         leaf = np.where(leaves, np.cumsum(leaves) - 1, -1).astype(np.int32)
         every = np.stack(np.meshgrid(np.arange(-1, 10), np.arange(-1, 9))).reshape(2, -1).astype(np.int32)
         yield every, nodes, leaf
@@ -496,27 +499,27 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
         lambda column: (column.min(), column.max()),
         column_cases,
     ),
-    "mondrian._select": (select, select_twin, select_cases),
-    "mondrian._next_code": (
-        lambda column, code: km._next_code(*in_table(column), code),
+    "median._select": (select, select_twin, select_cases),
+    "median._next_code": (
+        lambda column, code: kmed._next_code(*in_table(column), code),
         lambda column, code: column[column > code].min(),
         next_code_cases,
     ),
-    "mondrian._sorted": (
-        lambda column: km._sorted(*in_table(column), *extremes(column)),
+    "arrange.sorted_along": (
+        lambda column: ka.sorted_along(*in_table(column), *extremes(column)),
         sorted_twin,
         column_cases,
     ),
-    "mondrian._arrange_two": (arrange_two, arrange_two_twin, arrange_two_cases),
-    "mondrian._arrange_many": (
+    "arrange.arrange_two": (arrange_two, arrange_two_twin, arrange_two_cases),
+    "arrange.arrange_many": (
         arrange_many,
         lambda child, count: BEFORE + np.argsort(child, kind="stable"),
         arrange_many_cases,
     ),
-    "mondrian._move": (move, move_twin, move_cases),
-    "mondrian.lowest_node": (km.lowest_node, lowest_node_twin, lowest_node_cases),
-    "mondrian._child": (km._child, child_twin, child_cases),
-    "mondrian.regions": (regions, regions_twin, regions_cases),
+    "arrange.move": (move, move_twin, move_cases),
+    "nodes.lowest_node": (kn.lowest_node, lowest_node_twin, lowest_node_cases),
+    "arrange._child": (ka._child, child_twin, child_cases),
+    "nodes.regions": (regions, regions_twin, regions_cases),
     "order.mix": (
         lambda x: int(ko.mix(np.uint64(x))),
         mix_twin,

@@ -20,11 +20,15 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
 from rothko.data.schema import typed
 from rothko.engines.memory import partition as make_partition
+from rothko.errors import PolicyError
 from rothko.methods import Mondrian
 from rothko.methods.partition import Partition
-from rothko.policy import Policy
+from rothko.policy import Column, Policy
+from rothko.privacy import KAnonymity
 from rothko.release import publish as publishing
 from rothko.release.publish import ROOT, Published, published_names, range_labels, region_labels
+from rothko.release.recoding import Attribute
+from rothko.workload import Aggregate
 
 unhurried = settings(deadline=None, max_examples=100)
 
@@ -218,6 +222,88 @@ def test_other_forms_keep_the_names(form: str) -> None:
     assert published_names(one_line([1, 2]), form) == ("q",)
 
 
+# ── statistics for aggregates ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("form", "functions", "names"),
+    [
+        ("range", ["min", "max"], ["n"]),
+        ("range", ["avg"], ["n", "n_mean"]),
+        ("range", ["count"], ["n"]),
+        ("region", ["max"], ["n", "n_min", "n_max"]),
+        ("region", ["sum", "min"], ["n", "n_min", "n_max", "n_mean"]),
+        ("bounds", ["min", "sum"], ["n_min", "n_max", "n_mean"]),
+        ("mean", ["avg"], ["n"]),
+        ("mean", ["avg", "max"], ["n", "n_min", "n_max"]),
+    ],
+)
+def test_statistics_that_the_form_does_not_show_are_added(form: str, functions: list[str], names: list[str]) -> None:
+    data = encoded({"n": [1, 2, 6, 10, None, None, 4], "m": [1] * 7})
+    result = make_partition(data, [KAnonymity(k=2)], Mondrian(), threads=1)
+    workload = [Aggregate("n", functions=tuple(functions))]
+    columns = publishing.publish(data, result, form, workload=workload)
+    assert [column.name for column in columns["n"]] == names
+    assert [column.name for column in columns["m"]] == list(published_names(data.lines[1], form))
+    assert published_names(data.lines[0], form, publishing.statistics_asked(workload)["n"]) == tuple(names)
+
+
+def test_statistics_are_those_of_the_class_and_missing_where_it_has_missing_values() -> None:
+    data = encoded({"n": [1, 2, 6, 10, None, None, 4]})
+    groups = grouped(data, [[0, 1, 2], [3, 4], [5], [6]])
+    _, low, high, mean = publishing.publish(data, groups, "region", workload=[Aggregate("n")])["n"]
+    assert (low.values.type, mean.values.type) == (pa.int64(), pa.float64())
+    assert list(zip(shown(low), shown(high), shown(mean), strict=True)) == [
+        (1, 6, 3.0), (None, None, None), (None, None, None), (4, 4, 4.0),
+    ]  # fmt: skip
+
+
+def test_a_column_that_is_no_quasi_identifier_needs_no_statistics() -> None:
+    data = encoded({"n": [1, 2]})
+    with pytest.raises(PolicyError, match="'pay', which is no quasi-identifier"):
+        publishing.publish(data, grouped(data, [[0, 1]]), "range", workload=[Aggregate("pay")])
+
+
+# ── a nominal line in another order than that of its labels ──────────────────────────────────────
+
+
+def guided(words: list[str], *, missing: bool = False) -> Line:
+    """As `encode` puts the labels in the order of the target's mean."""
+    return Line("q", Kind.NOMINAL, pa.array(words), np.empty(0), missing)
+
+
+@pytest.mark.parametrize("form", ["range", "region"])
+@pytest.mark.parametrize(
+    ("interval", "label"),
+    [((0, 1), "{a, d}"), ((0, 2), '{a, "b, c", d}'), ((1, 3), '{a, "b, c", "{e}"}'), ((2, 2), "b, c"), ((0, 3), "*")],
+)
+def test_sets_are_listed_in_natural_order(form: str, interval: tuple[int, int], label: str) -> None:
+    line = guided(["d", "a", "b, c", "{e}"])
+    assert labels(line, interval, form=form) == [label]
+
+
+def test_missing_values_on_such_a_line() -> None:
+    line = guided(["d", "a", "c"], missing=True)
+    assert labels(line, (0, 2), (0, 1), (1, 3), (3, 3)) == ["{a, c, d}", "{a, d}", "*", None]
+
+
+@given(st.permutations(["a", "b", "c, d", "é", '"']), st.integers(0, 3), st.integers(0, 4))
+def test_an_order_does_not_show_in_the_sets(words: list[str], low: int, length: int) -> None:
+    high = min(low + length, len(words) - 1)
+    if high - low in (0, len(words) - 1):
+        return
+    [label] = labels(guided(words), (low, high))
+    assert members(label) == sorted(words[low : high + 1])
+
+
+def test_the_rules_of_a_recoding_list_labels_in_natural_order() -> None:
+    attribute = Attribute.of(guided(["d", "a", "c", "b"]), np.array([2]), Column(role="quasi-identifier"))
+    assert (attribute.labels.to_pylist(), attribute.part.tolist()) == (["a", "b", "c", "d"], [0, 1, 1, 0])
+    assert (attribute.words(0, 0), attribute.words(1, 1)) == ("{a, d}", "{b, c}")
+    placed = attribute.place(pa.chunked_array([["b", "d", "x"]]), Column(role="quasi-identifier"))
+    assert placed.tolist() == [1, 0, -1]
+
+
 # ── what is listed ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -292,8 +378,6 @@ def tables(draw: st.DrawFn) -> Encoded:
 @given(data=tables(), k=st.integers(2, 4))
 @unhurried
 def test_every_value_lies_in_what_is_published_for_it(form: str, data: Encoded, k: int) -> None:
-    from rothko.privacy import KAnonymity
-
     result = make_partition(data, [KAnonymity(k=k)], Mondrian(), threads=1)
     of = result.class_of()
     for a, column in enumerate(publish(data, result, form)):
@@ -306,8 +390,6 @@ def test_every_value_lies_in_what_is_published_for_it(form: str, data: Encoded, 
 @given(data=tables(), k=st.integers(2, 4))
 @unhurried
 def test_bounds_and_means_are_those_of_the_class(data: Encoded, k: int) -> None:
-    from rothko.privacy import KAnonymity
-
     result = make_partition(data, [KAnonymity(k=k)], Mondrian(), threads=1)
     bounds = {column.name: shown(column) for column in publish(data, result, "bounds")}
     means = {column.name: shown(column) for column in publish(data, result, "mean")}
@@ -327,8 +409,6 @@ def test_bounds_and_means_are_those_of_the_class(data: Encoded, k: int) -> None:
 @unhurried
 def test_regions_of_the_present_values_cover_each_line_without_overlap(data: Encoded, k: int) -> None:
     """Per cut: the parts of a node hold each code of its region once; what mixes in missing values shows the root."""
-    from rothko.privacy import KAnonymity
-
     result = make_partition(data, [KAnonymity(k=k)], Mondrian(), threads=1)
     cuts = result.cuts
     sizes = np.array([line.size for line in data.lines], dtype=np.int32)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rothko import __version__
-from rothko.cli import anonymize, apply, check, demo, draft, generate, measure, schema
+from rothko.cli import anonymize, apply, check, demo, draft, evaluate, generate, measure, schema
 from rothko.errors import PrivacyWarning, RothkoError
 
 app = typer.Typer(
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (draft, anonymize, check, measure, apply, generate, demo, schema):
+for command in (draft, anonymize, check, measure, evaluate, apply, generate, demo, schema):
     command.register(app)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,10 +32,15 @@ def anonymize(
     drop: options.Drop = "",
     k: options.K = None,
     l: options.L = None,  # noqa: E741 (the literature's letter)
+    classify: options.Classify = None,
+    regress: options.Regress = None,
+    select: options.Select = None,
+    aggregate: options.Aggregate = None,
     method: Annotated[str | None, typer.Option("--method", help="The algorithm.", show_default="mondrian")] = None,
     relaxed: Annotated[
         bool, typer.Option("--relaxed", help="Let Mondrian split equal values (no recoding then).")
     ] = False,
+    minimum_gain: options.MinimumGain = None,
     publish: Annotated[
         str | None, typer.Option("--publish", help="range, region, mean or bounds.", show_default="range")
     ] = None,
@@ -57,7 +63,8 @@ def anonymize(
     """Release a table: verified data, its certificate and its recoding.
 
     With a policy file, or without one: --qi age,sex --sensitive disease --k 10 --l 3. Columns that are not
-    named then are released as they are.
+    named then are released as they are. --classify, --regress, --select and --aggregate add to the workload of a
+    policy file.
     """
     from rothko.cli import console
     from rothko.flow import prepare
@@ -65,17 +72,19 @@ def anonymize(
 
     csv = options.csv_options(delimiter, quote, encoding, header)
     options.either(policy, qi, sensitive, drop, k, l, missing)
+    tasks = options.workload(classify, regress, select, aggregate)
     if policy is not None:
         asked = Policy.load(policy)
-        asked = asked.but(method=method or asked.method, publish=publish or asked.publish)
+        workload = (*asked.workload, *(task for task in tasks if task not in asked.workload))
+        asked = asked.but(method=method or asked.method, publish=publish or asked.publish, workload=workload)
     else:
         parts = options.quick(
             qi=qi, sensitive=sensitive, identifiers=drop, k=k, l=l, missing=missing, method=method or "mondrian",
             publish=publish or "range",
         )  # fmt: skip
-        asked = _without_file(data, csv, parts, quiet=as_json)
-    if relaxed:
-        asked = asked.but(method={asked.method.name: {"relaxed": True}})
+        asked = _without_file(data, csv, parts | {"workload": tasks}, quiet=as_json)
+    gain = options.number("--minimum-gain", minimum_gain, 0)
+    asked = _with_options(asked, relaxed=relaxed or None, minimum_gain=gain)
     limit = options.size("--memory", memory)
     with console.progress(quiet=as_json) as report:
         release = prepare(
@@ -105,6 +114,15 @@ def _without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: 
         for name, kind in types.items():
             console.err.print(f"{name}: text that is read as a {kind}", markup=False)
     return policy
+
+
+def _with_options(policy: Policy, **given: Any) -> Policy:
+    """The policy with other values of some parameters of its method; None leaves one as it is."""
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        return policy
+    method = policy.method
+    return policy.but(method={method.name: {p.name: getattr(method, p.name) for p in fields(method)} | changes})
 
 
 def _show(saved: Saved, as_json: bool) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rothko.data.draft import Draft
     from rothko.flow import Progress as Report
     from rothko.metrics.loss import Loss
+    from rothko.metrics.workload import Answer, TaskLoss
     from rothko.release.verify import Verification
 
 WIDTH = 140
@@ -31,6 +32,7 @@ STAGES = {
     "partition": "partitioning",
     "publish": "publishing",
     "save": "writing and verifying",
+    "evaluate": "training and scoring",
 }
 
 
@@ -98,16 +100,70 @@ def losses(lost: Loss) -> Table:
     table.add_column("what")
     table.add_column("number", justify="right")
     table.add_column("meaning", style="dim")
-    table.add_row("GCP", f"{lost.gcp:.4f}", "information lost: 0 exact … 1 nothing said")
+    table.add_row("GCP", _penalty(lost.gcp), "information lost: 0 exact … 1 nothing said")
     table.add_row(
         "classes",
         f"{lost.classes:,}",
         f"{lost.smallest_class:,} to {lost.largest_class:,} records, {lost.average_class_size:.1f} on average",
     )
     table.add_row("discernibility", f"{lost.discernibility:,}", "Σ of squared class sizes")
-    for name, value in sorted(lost.ncp.items(), key=lambda item: -item[1]):
-        table.add_row(Text(f"  {name}"), f"{value:.4f}", "")
+    for name, value in sorted(lost.ncp.items(), key=lambda item: -item[1] if item[1] == item[1] else 1):
+        table.add_row(Text(f"  {name}"), _penalty(value), "")
+    for task in lost.workload:
+        _add_task(table, task)
     return table
+
+
+def _add_task(table: Table, task: TaskLoss) -> None:
+    """The rows of one task of the workload."""
+    from rothko.metrics.workload import AggregateLoss, ClassifyLoss, RegressLoss, SelectLoss
+
+    match task:
+        case ClassifyLoss():
+            whole = f"bits of entropy within classes; {task.entropy:.4f} in the whole table"
+            table.add_row(Text(f"classify {task.target}"), f"{task.conditional_entropy:.4f}", whole)
+            share = f"{100 * task.classification_metric:.2f} %"
+            table.add_row("", share, "of records do not have the most frequent label of their class")
+        case RegressLoss():
+            whole = f"squared error within classes; {_number(task.variance)} in the whole table"
+            table.add_row(Text(f"regress {task.target}"), _number(task.wmse), whole)
+        case SelectLoss():
+            told = f"records too many: {_number(task.returned)} are returned and {_number(task.matching)} satisfy it"
+            table.add_row(Text(f"select {task.where}"), _number(task.imprecision), Text(task.why or told))
+        case AggregateLoss() if task.is_public:
+            told = "answers from published statistics; rothko measure tells how good they are"
+            table.add_row("aggregate", f"{len(task.answers)}", told)
+        case AggregateLoss():
+            for one in task.answers:
+                where = f" where {one.where}" if one.where else ""
+                table.add_row(Text(f"{one.function} of {one.of}{where}"), _number(one.answer), _told(one))
+
+
+def _told(one: Answer) -> str:
+    """What there is to say about an answer."""
+    told = f"the original says {_number(one.truth)}"
+    if one.error is not None:
+        told += f", error {100 * one.error:.3g} %"
+    if one.unanswered:
+        told += f"; nothing is said about {one.unanswered:,} records"
+    return told
+
+
+def _penalty(penalty: float) -> str:
+    return "–" if penalty != penalty else f"{penalty:.4f}"
+
+
+def _number(number: float | None) -> str:
+    """A number as a person reads it, a dash for one that is not told.
+
+    >>> _number(1234567.0), _number(0.5), _number(None)
+    ('1,234,567', '0.5000', '–')
+    """
+    if number is None:
+        return "–"
+    if float(number).is_integer():
+        return f"{int(number):,}"
+    return f"{number:,.4f}" if abs(number) >= 0.001 else f"{number:.4g}"
 
 
 def proposals(found: Draft) -> Table:

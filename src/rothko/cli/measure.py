@@ -29,7 +29,11 @@ def measure(
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:
-    """Measure what a release lost, from what it publishes: ranges, sets, tree labels or bounds."""
+    """Measure what a release lost, from what it publishes: ranges, sets, tree labels, bounds or means.
+
+    With a workload in the policy, also how well the release serves each task. The output has facts of the original,
+    such as true sums and extremes: it is for whoever may see the original.
+    """
     from rothko.cli import console
     from rothko.metrics.measure import measure as compare
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from rothko.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
     from rothko.data.csv_dialect import CsvOptions
+    from rothko.workload import Task
 
 Data = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or Arrow file.", show_default=False)]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="A policy file (YAML).", show_default=False)]
@@ -32,6 +34,30 @@ Drop = Annotated[str, typer.Option("--drop", help="Identifiers to drop, separate
 K = Annotated[str | None, typer.Option("--k", help="k-anonymity: records in a class at least.", show_default=False)]
 L = Annotated[
     str | None, typer.Option("--l", help="Distinct l-diversity of each sensitive column.", show_default=False)
+]
+Classify = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--classify", help="Columns whose class models will predict, separated by commas.", show_default=False
+    ),
+]
+Regress = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--regress", help="Columns whose number models will predict, separated by commas.", show_default=False
+    ),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", help="A selection: \"age >= 40 and sex = 'Male'\"; may be repeated.", show_default=False),
+]
+Aggregate = Annotated[
+    list[str] | None,
+    typer.Option("--aggregate", help="Quasi-identifiers to be summed up, separated by commas.", show_default=False),
+]
+MinimumGain = Annotated[
+    str | None,
+    typer.Option("--minimum-gain", help="Where no cut gains a model more, cut at the median.", show_default="0.01"),
 ]
 Missing = Annotated[
     str, typer.Option("--missing", help="Texts that mean missing, separated by commas.", show_default=False)
@@ -77,6 +103,30 @@ def quick(**given: Any) -> dict[str, Any]:
     return {key: read.get(key, names)(value) for key, value in given.items()}
 
 
+def workload(
+    classify: list[str] | None, regress: list[str] | None, select: list[str] | None, aggregate: list[str] | None
+) -> list[Task]:
+    """The tasks that the options ask for, each once.
+
+    >>> [task.describe() for task in workload(["salary,disease"], None, ["age >= 40"], None)]
+    ['classify salary', 'classify disease', 'select age >= 40']
+    """
+    from rothko.workload import Aggregate, Classify, Regress, Select
+
+    tasks: list[Task] = [Classify(name) for name in _columns("--classify", classify)]
+    tasks += [Regress(name) for name in _columns("--regress", regress)]
+    tasks += [Select(where) for where in select or ()]
+    tasks += [Aggregate(name) for name in _columns("--aggregate", aggregate)]
+    return list(dict.fromkeys(tasks))
+
+
+def _columns(option: str, texts: list[str] | None) -> list[str]:
+    found = [names(text) for text in texts or ()]
+    if not all(found):
+        raise InputError(f"{option} needs the name of a column.")
+    return [name for some in found for name in some]
+
+
 def names(text: str) -> list[str]:
     """A list separated by commas.
 
@@ -93,6 +143,23 @@ def whole(option: str, text: str | None, least: int) -> int | None:
     if not re.fullmatch(r"[+-]?\d+", text) or int(text) < least:
         raise InputError(f"{option} must be a whole number of at least {least}, not {text!r}.")
     return int(text)
+
+
+def number(option: str, text: str | None, least: float) -> float | None:
+    """A number of at least ``least``, with a sentence for anything else.
+
+    >>> number("--minimum-gain", "1e-3", 0)
+    0.001
+    """
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value < math.inf:
+        raise InputError(f"{option} must be a number of at least {least}, not {text!r}.")
+    return value
 
 
 def size(option: str, text: str | None) -> int | None:

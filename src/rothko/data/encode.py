@@ -7,8 +7,7 @@ numbers by sorting, everything else by its dictionary.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,16 +16,19 @@ from numpy.typing import NDArray
 
 from rothko.data.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
+from rothko.data.schema import read_as_stored
 from rothko.errors import InputError
-from rothko.policy import Column, Policy
+from rothko.policy import Column, Policy, Role
 from rothko.privacy.statistics import Domain, Sensitive
+from rothko.threads import each
+from rothko.workload.tasks import Model, Regress, models
 
 Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A table as a method sees it: codes on lines, and codes of sensitive values."""
+    """A table as a method sees it: codes on lines, and codes of what is released as it is."""
 
     lines: tuple[Line, ...]
     """One per quasi-identifier, in the order of the policy."""
@@ -34,6 +36,10 @@ class Encoded:
     """(quasi-identifiers, records)."""
     sensitive: dict[str, Sensitive]
     """The sensitive columns."""
+    targets: dict[str, Sensitive] = field(default_factory=dict)
+    """The columns that models predict."""
+    features: Encoded | None = None
+    """The columns beside the quasi-identifiers that models look at, as lines."""
 
     @property
     def rows(self) -> int:
@@ -42,12 +48,11 @@ class Encoded:
 
 
 def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
-    """Encode the quasi-identifiers and sensitive columns of a typed table (see :mod:`rothko.data.schema`)."""
-    names = policy.quasi_identifiers
-    codes = np.empty((len(names), table.num_rows), dtype=np.int32)
-
-    def one(i: int) -> Line:
-        return encode_line(names[i], table[names[i]], policy.columns[names[i]], codes[i])
+    """Encode a typed table (see :mod:`rothko.data.schema`)."""
+    tasks = [task for task in models(policy.workload) if task.target in table.column_names]
+    targets = list(dict.fromkeys(task.target for task in tasks))
+    looked_at = dict.fromkeys(name for task in tasks for name in task.features or ())
+    beyond = [name for name in looked_at if name not in policy.quasi_identifiers and name in table.column_names]
 
     def histogram(name: str) -> Sensitive:
         ranked = np.empty(table.num_rows, dtype=np.int32)
@@ -55,14 +60,47 @@ def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
         ranked[ranked < 0] = len(values)
         return Sensitive(ranked, Domain(name, values, np.bincount(ranked, minlength=len(values) + 1)))
 
-    with ThreadPoolExecutor(threads) as pool:
-        lines = pool.map(one, range(len(names)))
-        sensitive = pool.map(histogram, policy.sensitive)
-        return Encoded(tuple(lines), codes, dict(zip(policy.sensitive, sensitive, strict=True)))
+    released = list(dict.fromkeys((*policy.sensitive, *targets)))
+    ranked = dict(zip(released, each(histogram, released, threads), strict=True))
+    guide = guide_of(tasks[0], ranked[tasks[0].target]) if tasks else None
+
+    def on_lines(columns: Sequence[tuple[str, pa.ChunkedArray, Column]]) -> Encoded:
+        codes = np.empty((len(columns), table.num_rows), dtype=np.int32)
+        lines = each(lambda i: encode_line(*columns[i], codes[i], guide), range(len(columns)), threads)
+        return Encoded(tuple(lines), codes, {})
+
+    plain = Column(role=Role.QUASI_IDENTIFIER)
+    features = [(name, read_as_stored(name, table[name]), plain) for name in beyond]
+    return replace(
+        on_lines([(name, table[name], policy.columns[name]) for name in policy.quasi_identifiers]),
+        sensitive={name: ranked[name] for name in policy.sensitive},
+        targets={name: ranked[name] for name in targets},
+        features=on_lines(features) if features else None,
+    )
 
 
-def encode_line(name: str, column: pa.ChunkedArray, spec: Column, codes: Codes) -> Line:
-    """Make the line of a column and write the code of every record to ``codes``."""
+def guide_of(task: Model, target: Sensitive) -> NDArray[np.float64]:
+    """A number for each record, by whose mean the labels of a nominal line are put in order (NaN: missing).
+
+    The target itself where it is a number; else whether the label is the most frequent one, which for two labels gives
+    the order in which the best cut is among neighbours (Breiman et al. 1984, section 4.2.2).
+    """
+    domain = target.domain
+    if isinstance(task, Regress):
+        return domain.deviations[target.codes]
+    number = np.zeros(domain.size)
+    number[np.argmax(domain.counts[:-1]) if domain.size > 1 else 0] = 1.0
+    number[-1] = np.nan
+    return number[target.codes]
+
+
+def encode_line(
+    name: str, column: pa.ChunkedArray, spec: Column, codes: Codes, guide: NDArray[np.float64] | None = None
+) -> Line:
+    """Make the line of a column and write the code of every record to ``codes``.
+
+    Labels without a hierarchy stand in their natural order, or by the mean of ``guide`` where there is one.
+    """
     from rothko.kernels.codes import recode
 
     values = rank(column, codes)
@@ -76,6 +114,8 @@ def encode_line(name: str, column: pa.ChunkedArray, spec: Column, codes: Codes) 
         kind = Kind.NOMINAL if pa.types.is_string(values.type) else Kind.ORDERED
         places = _places(name, values) if kind is Kind.ORDERED else np.empty(0)
         line, where = Line(name, kind, values, places, missing, spec.weight), None
+        if kind is Kind.NOMINAL and guide is not None and len(values) > 1:
+            line, where = _guided(line, codes, guide)
     if where is not None or missing:
         target = np.arange(len(values), dtype=np.int32) if where is None else where.astype(np.int32)
         recode(codes, np.append(target, np.int32(line.missing_code)))
@@ -187,8 +227,22 @@ def _ordinal_line(name: str, values: pa.Array, spec: Column, missing: bool) -> t
     where = np.empty(len(place), dtype=np.int64)
     where[sorted_by_place] = np.arange(len(place))
     places = np.arange(len(place), dtype=np.float64)
-    line = Line(name, Kind.ORDERED, texts.take(pa.array(sorted_by_place)), places, missing, spec.weight)
+    ordered = texts.take(pa.array(sorted_by_place))
+    line = Line(name, Kind.ORDERED, ordered, places, missing, spec.weight, order=spec.order)
     return line, where
+
+
+def _guided(line: Line, codes: Codes, guide: NDArray[np.float64]) -> tuple[Line, NDArray[np.integer]]:
+    """A nominal line in the order of the guide's mean; a label without any comes in the middle, at the mean of all."""
+    there = (codes >= 0) & ~np.isnan(guide)
+    held, number = codes[there], guide[there]
+    records = np.bincount(held, minlength=len(line.values))
+    total = np.bincount(held, weights=number, minlength=len(line.values))
+    mean = np.where(records > 0, total / np.maximum(records, 1), number.mean() if len(number) else 0.0)
+    order = np.argsort(mean, kind="stable")
+    where = np.empty(len(order), dtype=np.int64)
+    where[order] = np.arange(len(order))
+    return replace(line, values=line.values.take(pa.array(order))), where
 
 
 def _places(name: str, values: pa.Array) -> NDArray[np.float64]:

@@ -50,6 +50,8 @@ class Line:
     """The part of the hierarchy that occurs in the data."""
     hierarchy: Hierarchy | None = None
     """The whole hierarchy, to place values that the data does not have."""
+    order: tuple[str, ...] | None = None
+    """All values of an ordinal text column, the data's and others, as the policy orders them."""
 
     @property
     def size(self) -> int:

@@ -16,6 +16,7 @@ from rothko.data.line import as_text
 from rothko.data.source import Source
 from rothko.errors import InputError, PolicyError, nearest
 from rothko.policy import Policy
+from rothko.workload.tasks import columns_of_models
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 """A number as people write it in a text column."""
@@ -55,11 +56,14 @@ def written_as_text(policy: Policy) -> set[str]:
 
 
 def typed(table: pa.Table, policy: Policy) -> pa.Table:
-    """The quasi-identifiers and sensitive columns, typed, with null for every missing value."""
+    """What the cuts depend on, typed, with null for every missing value: quasi-identifiers, sensitive columns, and
+    of those that are kept the ones that a model of the workload is about.
+    """
+    kept = [name for name in columns_of_models(policy.workload) if name in policy.kept and name in table.column_names]
     return pa.table(
         {
             name: _as_type(name, with_one_missing(name, table[name], policy.missing), policy.columns[name].type)
-            for name in policy.quasi_identifiers + policy.sensitive
+            for name in (*policy.quasi_identifiers, *policy.sensitive, *kept)
         }
     )
 
@@ -81,6 +85,14 @@ def stored_as_text(words: pa.Array) -> str | None:
         if pc.all(pc.match_substring_regex(words, pattern), min_count=0).as_py():
             return kind
     return None
+
+
+def read_as_stored(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of text that holds numbers or dates throughout as what it holds; any other as it is."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = stored_as_text(column.cast(pa.string()).unique().drop_null())
+    return column if kind is None else _as_type(name, column, kind)
 
 
 def guess_types(source: Source, names: Sequence[str], tokens: Sequence[str]) -> dict[str, str]:

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.mondrian import Mondrian, problem
+from rothko.methods.mondrian import Mondrian, Problem, problem
 from rothko.methods.partition import Cuts, Partition
 from rothko.privacy.requirement import Requirement
+from rothko.workload.tasks import Task
 
 Nodes = NDArray[np.int32]
-Grown = tuple[Nodes, NDArray[np.int32], NDArray[np.int32]]
-"""Nodes of a tree, with the lowest and highest codes of each."""
+Grown = tuple[Nodes, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+"""Nodes of a tree, with the lowest and highest codes of each, and how its records' codes were ranked anew."""
 
 SUBTREES_PER_THREAD = 8
 """How many subtrees each thread gets at least, so that an uneven one does not hold up the rest."""
@@ -33,6 +33,8 @@ def partition(
     requirements: Sequence[Requirement],
     method: Mondrian,
     *,
+    workload: Sequence[Task] = (),
+    then_median: bool = True,
     threads: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Partition:
@@ -40,13 +42,17 @@ def partition(
 
     Parameters
     ----------
+    workload
+        What the classes are to be good for.
+    then_median
+        Whether to go on with the median where the models of the workload have nothing to gain.
     progress
         Called with the number of records whose classes have just become final.
     """
-    from rothko.kernels.mondrian import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
+    from rothko.kernels.nodes import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
 
-    arrays, table = problem(encoded, requirements, method)
-    nodes, low, high = _grow(table, arrays.arguments(), threads, progress)
+    arrays, table = problem(encoded, requirements, method, workload, then_median=then_median, threads=threads)
+    nodes, low, high = _grow(table, arrays, threads, progress)
     leaf = np.flatnonzero(nodes[:, ATTRIBUTE] == LEAF)
     leaf = leaf[np.argsort(nodes[leaf, START])]
     cuts = None
@@ -63,37 +69,47 @@ def partition(
     return Partition(table[len(encoded.lines)].copy(), starts, low[leaf], high[leaf], cuts)
 
 
-def _grow(table: NDArray[np.int32], arguments: tuple[Any, ...], threads: int, progress: Callable[[int], None]) -> Grown:
+def _grow(
+    table: NDArray[np.int32], arrays: Problem, threads: int, progress: Callable[[int], None]
+) -> tuple[Nodes, ...]:
     """Grow the whole tree: cut large nodes one at a time, small ones to the end, side by side."""
-    from rothko.kernels.mondrian import ATTRIBUTE, END, LEAF, PENDING, START, grow
+    from rothko.kernels.mondrian import grow
+    from rothko.kernels.nodes import ATTRIBUTE, END, LEAF, PENDING, PHASE, START
 
+    arguments = arrays.arguments()
     rows = table.shape[1]
     large = max(rows // (SUBTREES_PER_THREAD * threads), 20_000)
 
-    def step(begin: int, end: int) -> Grown:
+    def step(begin: int, end: int, phase: int, maps: NDArray[np.int32], maps_from: NDArray[np.int32]) -> Grown:
         most_cuts = 1 if threads > 1 and end - begin > large else np.iinfo(np.int64).max
-        grown: Grown = grow(table, begin, end, *arguments, most_cuts)
+        grown: Grown = grow(table, begin, end, phase, maps, maps_from, *arguments, most_cuts)
         return grown
 
+    no_maps = np.empty(0, dtype=np.int32), np.full(len(arrays.lines), -1, dtype=np.int32)
+    if threads == 1:
+        nodes, low, high, _, _ = step(0, rows, arrays.first_phase, *no_maps)
+        progress(rows)
+        return nodes, low, high
     steps: dict[tuple[int, int], Grown] = {}
     with ThreadPoolExecutor(threads) as pool:
-        running: dict[Future[Grown], tuple[int, int]] = {pool.submit(step, 0, rows): (0, rows)}
+        whole = pool.submit(step, 0, rows, arrays.first_phase, *no_maps)
+        running: dict[Future[Grown], tuple[int, int]] = {whole: (0, rows)}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
                 span = running.pop(done)
                 steps[span] = done.result()
-                nodes = steps[span][0]
+                nodes, _, _, maps, maps_at = steps[span]
                 ended = nodes[nodes[:, ATTRIBUTE] == LEAF]
                 progress(int(np.sum(ended[:, END] - ended[:, START])))
-                for node in nodes[nodes[:, ATTRIBUTE] == PENDING]:
-                    span = int(node[START]), int(node[END])
-                    running[pool.submit(step, *span)] = span
+                for i in np.flatnonzero(nodes[:, ATTRIBUTE] == PENDING):
+                    span = int(nodes[i, START]), int(nodes[i, END])
+                    running[pool.submit(step, *span, int(nodes[i, PHASE]), maps, maps_at[i])] = span
     return _join(steps)
 
 
-def _join(steps: dict[tuple[int, int], Grown]) -> Grown:
+def _join(steps: dict[tuple[int, int], Grown]) -> tuple[Nodes, ...]:
     """One tree from the steps: the root of a step takes the place of the pending node that it began from."""
-    from rothko.kernels.mondrian import ATTRIBUTE, CHILD, CHILDREN, END, PARENT, PENDING, START
+    from rothko.kernels.nodes import ATTRIBUTE, CHILD, CHILDREN, END, PARENT, PENDING, START
 
     # Outermost first, then from left to right: a step comes after the one that left it pending,
     # and the numbering does not depend on which thread was faster.

@@ -1,9 +1,10 @@
-"""Mondrian: greedy multidimensional partitioning (LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 2.2).
+"""Mondrian: greedy multidimensional partitioning (LeFevre, DeWitt, Ramakrishnan, TODS 2008, sections 2.2 and 3).
 
-Choose the allowable attribute with the widest normalised range, cut it (numbers and sets at the
-median, hierarchies into the children of the current node), repeat in every part until no allowable
-cut is left. The loop itself is :mod:`rothko.kernels.mondrian`; here are its options and the arrays
-that it works on.
+Cut the table by the criterion of the workload, repeat in every part until no allowable cut is left. Without a workload
+that is Median: the allowable attribute with the widest normalised range, numbers and sets at the median, hierarchies
+into the children of the current node. Selections, class labels and numeric targets bring criteria of their own
+(:mod:`rothko.workload.criteria`), after which Median goes on. The loop itself is :mod:`rothko.kernels.mondrian`;
+here are its options and the arrays that it works on.
 
 Where the papers are silent: ties between attributes go to the first in the policy; a cut beside the
 median that falls in a run of equal values moves to the nearer end of the run, the lower one when
@@ -21,7 +22,9 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
-from rothko.privacy.requirement import Requirement
+from rothko.privacy.requirement import Requirement, number
+from rothko.workload.criteria import AddRow, Criteria, criteria
+from rothko.workload.tasks import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +40,14 @@ class Mondrian:
     relaxed: bool = False
     """Split equal values between the two sides of a cut (a local recoding: there is no φ)."""
 
+    minimum_gain: float = 0.01
+    """Where the best cut for the models of the workload gains less than this for each record, go on with the median:
+    in bits for class labels, in shares of the table's variance for numbers. 0 goes on to the last gain."""
+
     def __post_init__(self) -> None:
         if not isinstance(self.relaxed, bool):
             raise PolicyError(f"mondrian: relaxed must be true or false, not {self.relaxed!r}.")
+        number("mondrian", "minimum_gain", self.minimum_gain, least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +63,35 @@ class Problem:
     rules: NDArray[np.int64]
     facts: NDArray[np.float64]
     relaxed: bool
+    criteria: Criteria | None
+
+    @property
+    def first_phase(self) -> int:
+        """The criterion that begins."""
+        from rothko.kernels.nodes import MEDIAN
+
+        return MEDIAN if self.criteria is None else self.criteria.first_phase
 
     def arguments(self) -> tuple[Any, ...]:
         """The arrays in the order in which the kernel takes them."""
         return (
             self.lines, self.places, self.scales, self.tree, self.leaf, self.least, self.rules, self.facts,
-            self.relaxed,
+            self.relaxed, None if self.criteria is None else self.criteria.arguments(),
         )  # fmt: skip
 
 
 def problem(
-    encoded: Encoded, requirements: Sequence[Requirement], method: Mondrian
+    encoded: Encoded,
+    requirements: Sequence[Requirement],
+    method: Mondrian,
+    workload: Sequence[Task] = (),
+    *,
+    then_median: bool = True,
+    threads: int = 1,
 ) -> tuple[Problem, NDArray[np.int32]]:
-    """Lay out lines and requirements for the kernel, with the table that it reorders.
+    """Lay out lines, requirements and workload for the kernel, with the table that it reorders.
 
-    The table has a row per column: codes, record numbers, and the sensitive codes that a rule needs.
+    The table has a row per column: codes, record numbers, and the codes that a rule or a target needs.
     """
     lines = np.zeros((len(encoded.lines), 6), dtype=np.int64)
     places, trees, leaves = [np.empty(0)], [np.empty((0, 5), dtype=np.int32)], [np.empty(0, dtype=np.int32)]
@@ -81,14 +103,18 @@ def problem(
             t = line.tree
             trees.append(np.column_stack([t.parent, t.low, t.high, t.first_child, t.n_children]).astype(np.int32))
             leaves.append(t.leaf)
-    rows: list[NDArray[np.int32]] = []
-    rules, facts = _rules(encoded, requirements, len(lines) + 1, rows)
-    table = np.empty((len(lines) + 1 + len(rows), encoded.rows), dtype=np.int32)
-    table[: len(lines)] = encoded.codes
-    table[len(lines)] = np.arange(encoded.rows, dtype=np.int32)
-    for j, row in enumerate(rows):
-        table[len(lines) + 1 + j] = row
-    return Problem(
+    rows: list[NDArray[np.int32]] = [*encoded.codes, np.arange(encoded.rows, dtype=np.int32)]
+    place: dict[str, int] = {}
+
+    def add_row(name: str, codes: NDArray[np.int32]) -> int:
+        """Columns that several requirements or tasks look at share a row."""
+        if name not in place:
+            place[name] = len(rows)
+            rows.append(codes)
+        return place[name]
+
+    rules, facts = _rules(encoded, requirements, add_row)
+    arrays = Problem(
         lines=lines,
         places=np.concatenate(places),
         scales=np.array([(line.weight, line.span) for line in encoded.lines], dtype=np.float64),
@@ -98,19 +124,19 @@ def problem(
         rules=rules,
         facts=facts,
         relaxed=method.relaxed,
-    ), table
+        criteria=criteria(
+            encoded, workload, add_row, minimum_gain=method.minimum_gain, then_median=then_median, threads=threads
+        ),
+    )
+    return arrays, np.stack(rows)
 
 
 def _rules(
-    encoded: Encoded, requirements: Sequence[Requirement], first: int, rows: list[NDArray[np.int32]]
+    encoded: Encoded, requirements: Sequence[Requirement], add_row: AddRow
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The rules, their numbers one after the other, and into ``rows`` the codes that they are about.
-
-    Requirements about the same column share a row, unless one of them has bins of its own.
-    """
+    """The rules, and their numbers one after the other; a requirement with bins of its own gets a row of its own."""
     rules: list[tuple[int, ...]] = []
     facts: list[NDArray[np.float64]] = [np.empty(0)]
-    place: dict[tuple[str, bytes], int] = {}
     for requirement in requirements:
         if requirement.column is None:
             continue
@@ -118,10 +144,10 @@ def _rules(
         rule = requirement.rule(domain)
         if rule is None:
             continue
-        key = requirement.column, b"" if rule.bins is None else rule.bins.tobytes()
-        if key not in place:
-            place[key] = first + len(rows)
-            rows.append(codes if rule.bins is None else rule.bins[codes])
-        rules.append((rule.kind, place[key], rule.size, *rule.ratio, rule.depth, rule.total, sum(map(len, facts))))
+        if rule.bins is None:
+            row = add_row(requirement.column, codes)
+        else:
+            row = add_row(f"bins of {requirement!r}", rule.bins[codes])
+        rules.append((rule.kind, row, rule.size, *rule.ratio, rule.depth, rule.total, sum(map(len, facts))))
         facts.append(rule.facts)
     return np.array(rules, dtype=np.int64).reshape(-1, 8), np.concatenate(facts)

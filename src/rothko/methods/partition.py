@@ -27,7 +27,7 @@ class Cuts:
 
     def regions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The region of each class: (classes, lines) first codes, and last codes."""
-        from rothko.kernels.mondrian import regions
+        from rothko.kernels.nodes import regions
 
         low, high = regions(self.attribute, self.begins, self.child, self.children, self.sizes)
         return low[self.leaf], high[self.leaf]

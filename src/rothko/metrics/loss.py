@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.line import Line
+
+if TYPE_CHECKING:
+    from rothko.metrics.workload import TaskLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Loss:
     """What a release lost."""
 
     gcp: float
-    """Global certainty penalty, 0 (exact) … 1 (nothing is said)."""
+    """Global certainty penalty, 0 (exact) … 1 (nothing is said); NaN where a mean is all that a column shows."""
     ncp: dict[str, float]
     """The same for each quasi-identifier by itself, without weights."""
     classes: int
@@ -33,18 +36,21 @@ class Loss:
     largest_class: int
     class_sizes: dict[str, int]
     """How many classes there are of each size, in ranges that double."""
+    workload: tuple[TaskLoss, ...] = ()
+    """What was lost for each task of the workload."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as it stands in a certificate."""
         return {
-            "gcp": round(self.gcp, 6),
-            "ncp": {name: round(value, 6) for name, value in self.ncp.items()},
+            "gcp": _rounded(self.gcp),
+            "ncp": {name: _rounded(value) for name, value in self.ncp.items()},
             "classes": self.classes,
             "average_class_size": round(self.average_class_size, 3),
             "discernibility": self.discernibility,
             "smallest_class": self.smallest_class,
             "largest_class": self.largest_class,
             "class_sizes": self.class_sizes,
+            "workload": [task.to_dict() for task in self.workload],
         }
 
 
@@ -76,6 +82,11 @@ def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.i
         largest_class=int(sizes.max()),
         class_sizes=_histogram(sizes),
     )
+
+
+def _rounded(penalty: float) -> float | None:
+    """A penalty as JSON has it, which knows no NaN."""
+    return None if np.isnan(penalty) else round(penalty, 6)
 
 
 def _histogram(sizes: NDArray[np.integer]) -> dict[str, int]:

@@ -1,13 +1,16 @@
-"""Reading published values back: how wide is what a release shows, on the lines of the original.
+"""What a release shows, as intervals of codes on the lines of the original.
 
-Works on any table whose quasi-identifiers are exact values, ranges, regions, sets, tree labels or pairs
-of bounds, so also on releases that other tools made in these forms.
+Known from the partition (:func:`shown_by`), or read back from the published values (:func:`read_shown`): exact
+values, ranges, regions, sets, tree labels and pairs of bounds, so also those of releases that other tools made
+in these forms. The two agree; a test holds them to it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,20 +19,129 @@ from numpy.typing import NDArray
 
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import InputError
-from rothko.release.publish import ROOT
+from rothko.release.publish import ROOT, Statistic, bounds_names, is_numeric, published_names
+
+Codes = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-def published_widths(line: Line, columns: Sequence[pa.ChunkedArray]) -> NDArray[np.float64]:
-    """The NCP of what each row shows for one quasi-identifier, given in one column or two bounds."""
-    if len(columns) == 2:
-        low, high = (pc.dictionary_encode(_joined(as_text(column))) for column in columns)
-        pairs = [_with_last(_positions(line, ends.dictionary), ends.indices) for ends in (low, high)]
-        nothing = (pairs[0] < 0) | (pairs[1] < 0)
-        width = line.width(np.maximum(pairs[0], 0), np.maximum(pairs[1], 0))
-        return np.where(nothing, 1.0, width)
-    shown = pc.dictionary_encode(_joined(as_text(columns[0])))
-    widths = _label_widths(line, shown.dictionary)
-    return np.asarray(np.append(widths, 0.0)[_indices(shown.indices, len(widths))])
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What each class shows of one quasi-identifier."""
+
+    low: Codes
+    """The first code that the class may have; 0 where nothing is said, -1 where a mean is all that is shown."""
+    high: Codes
+    """The last code."""
+    exact: Truths
+    """Whether these are the smallest and the largest value of the class, and none is missing."""
+    absent: Truths
+    """Whether the class says that all its values are missing."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the classes say where they lie."""
+        return not bool((self.low < 0).any())
+
+
+def shown_by(
+    line: Line,
+    form: str,
+    statistics: Collection[Statistic],
+    box: tuple[NDArray[np.integer], NDArray[np.integer]],
+    region: tuple[NDArray[np.integer], NDArray[np.integer]] | None,
+) -> Shown:
+    """What classes show in a form of publishing, from their boxes and (for ``region``) regions on the line."""
+    low, high = (np.asarray(ends, dtype=np.int64) for ends in box)
+    names = published_names(line, form, statistics)
+    absent = (low == line.missing_code) & line.missing
+    clean = (high < line.missing_code) | (not line.missing)
+    bounds = (np.where(clean, low, 0), np.where(clean, high, line.size - 1))
+    no = np.zeros(len(low), dtype=np.bool_)
+    if line.name not in names:
+        return Shown(*bounds, exact=clean, absent=no)
+    if form == "mean" and is_numeric(line):
+        if bounds_names(line.name)[0] in names:
+            return Shown(*bounds, exact=clean, absent=no)
+        unknown = np.full(len(low), -1)
+        return Shown(unknown, unknown, exact=no, absent=no)
+    if line.kind is Kind.TREE:
+        assert line.tree is not None
+        node = line.tree.lowest(low, high)
+        return Shown(line.tree.low[node].astype(np.int64), line.tree.high[node].astype(np.int64), no, absent)
+    if region is None:
+        mixed = ~clean & ~absent
+        ends = np.where(mixed, 0, low), np.where(mixed, line.size - 1, high)
+        return Shown(*ends, exact=clean & (line.kind is Kind.ORDERED), absent=absent)
+    first, last = (np.asarray(ends, dtype=np.int64) for ends in region)
+    nothing = (first == line.missing_code) & line.missing
+    mixed = (last == line.missing_code) & ~nothing & line.missing
+    if line.kind is Kind.ORDERED:  # from -inf to inf, which shows as the root, as a mix with missing values does
+        mixed |= (first == 0) & (last >= len(line.values) - 1) & ~nothing
+    first, last = np.where(mixed, 0, first), np.where(mixed, line.size - 1, last)
+    if bounds_names(line.name)[0] in names:
+        return Shown(np.maximum(first, bounds[0]), np.minimum(last, bounds[1]), exact=clean, absent=nothing)
+    return Shown(first, last, exact=no, absent=nothing)
+
+
+def read_shown(
+    line: Line, form: str, label: pa.ChunkedArray | None, bounds: Sequence[pa.ChunkedArray] | None
+) -> tuple[Shown, NDArray[np.float64]]:
+    """What classes show, and its NCP (NaN where it is not known), from published columns with a row per class.
+
+    Parameters
+    ----------
+    form
+        The form of publishing: a number may be a value or a mean, a range that of the class or a region.
+    label
+        The column with the name of the quasi-identifier; None where there are bounds only.
+    bounds
+        The columns of the smallest and the largest value, if there are any.
+    """
+    if label is None:
+        assert bounds is not None
+        return _read_bounds(line, bounds)
+    if form == "mean" and is_numeric(line):
+        if bounds is not None:
+            return _read_bounds(line, bounds)
+        unknown, no = np.full(len(label), -1), np.zeros(len(label), dtype=np.bool_)
+        return Shown(unknown, unknown, exact=no, absent=no), np.full(len(label), np.nan)
+    shown, width = _read_labels(line, label, is_range=form != "region")
+    if bounds is None:
+        return shown, width
+    inner, inner_width = _read_bounds(line, bounds)
+    low, high = np.maximum(shown.low, inner.low), np.minimum(shown.high, inner.high)
+    return Shown(low, high, inner.exact, shown.absent), np.where(inner.exact, inner_width, width)
+
+
+def _read_bounds(line: Line, columns: Sequence[pa.ChunkedArray]) -> tuple[Shown, NDArray[np.float64]]:
+    """From two columns; both are missing where the class has missing values."""
+    ends = []
+    for column in columns:
+        distinct = pc.dictionary_encode(_joined(as_text(column)))
+        ends.append(_with_last(_positions(line, distinct.dictionary), -1, distinct.indices))
+    exact = (ends[0] >= 0) & (ends[1] >= 0)
+    low, high = np.where(exact, ends[0], 0), np.where(exact, ends[1], line.size - 1)
+    width = np.where(exact, line.width(np.where(exact, low, 0), np.where(exact, high, 0)), 1.0)
+    return Shown(low, high, exact, absent=np.zeros(len(low), dtype=np.bool_)), width
+
+
+def _read_labels(line: Line, column: pa.ChunkedArray, *, is_range: bool) -> tuple[Shown, NDArray[np.float64]]:
+    """From one column of labels; a missing one says that all is missing."""
+    distinct = pc.dictionary_encode(_joined(as_text(column)))
+    low, high, width = _label_intervals(line, distinct.dictionary)
+    root = pc.equal(distinct.dictionary, ROOT).to_numpy(zero_copy_only=False)
+    exact = np.full(len(low), is_range and line.kind is Kind.ORDERED) & ~root
+    ends = (line.missing_code, line.missing_code) if line.missing else (0, line.size - 1)
+    absent = pc.is_null(distinct.indices).to_numpy(zero_copy_only=False)
+    shown = Shown(
+        _with_last(low, ends[0], distinct.indices),
+        _with_last(high, ends[1], distinct.indices),
+        _with_last(exact, False, distinct.indices),
+        absent,
+    )
+    return shown, _with_last(width, 0.0, distinct.indices)
 
 
 def _joined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -38,60 +150,65 @@ def _joined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _with_last(positions: NDArray[np.int64], indices: pa.Array) -> NDArray[np.int64]:
-    return np.asarray(np.append(positions, -1)[_indices(indices, len(positions))])
+def _with_last(values: NDArray[Scalar], last: float, indices: pa.Array) -> NDArray[Scalar]:
+    """The value of each index, ``last`` for a missing one."""
+    places = pc.fill_null(indices, len(values)).to_numpy(zero_copy_only=False)
+    return np.asarray(np.append(values, np.array([last], dtype=values.dtype))[places], dtype=values.dtype)
 
 
-def _indices(indices: pa.Array, null: int) -> NDArray[np.int64]:
-    return np.asarray(pc.fill_null(indices, null).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _label_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
-    """The NCP of each distinct label."""
+def _label_intervals(line: Line, labels: pa.Array) -> tuple[Codes, Codes, NDArray[np.float64]]:
+    """First code, last code and NCP of each distinct label."""
+    low, high = np.full(len(labels), -1), np.full(len(labels), -1)
     widths = np.full(len(labels), np.nan)
     texts = labels.to_pylist()
     quoted = [text is not None and len(text) > 1 and text[0] == text[-1] == '"' for text in texts]
     plain = pa.array([words_of(t)[0] if q else t for t, q in zip(texts, quoted, strict=True)], pa.string())
-    exact = pc.fill_null(pc.index_in(plain, value_set=line.texts), -1).to_numpy(zero_copy_only=False) >= 0
+    position = _positions(line, plain)
     looks = np.array([text[:1] in ("{", "[", "(") for text in texts], dtype=np.bool_)
     root = np.array([text == ROOT for text in texts], dtype=np.bool_)
     # A label of another tool may look like a set and be a value; ours would be quoted.
-    widths[exact & (~looks if line.kind is not Kind.TREE else True)] = 0.0
-    widths[root] = 1.0
+    value = (position >= 0) & (~looks if line.kind is not Kind.TREE else True)
+    low[value], high[value], widths[value] = position[value], position[value], 0.0
+    low[root], high[root], widths[root] = 0, line.size - 1, 1.0
     rest = np.flatnonzero(np.isnan(widths))
     if len(rest):
-        others = labels.take(pa.array(rest))
-        if line.kind is Kind.TREE:
-            widths[rest] = _tree_widths(line, others)
-        elif line.kind is Kind.NOMINAL:
-            widths[rest] = [_set_width(line, text) for text in others.to_pylist()]
-        else:
-            widths[rest] = _interval_widths(line, others)
+        read = {Kind.TREE: _tree_intervals, Kind.NOMINAL: _set_intervals, Kind.ORDERED: _range_intervals}[line.kind]
+        low[rest], high[rest], widths[rest] = read(line, labels.take(pa.array(rest)))
     unknown = int(np.count_nonzero(np.isnan(widths)))
     if unknown:
         raise InputError(
             f"Column {line.name!r}: {unknown} of {len(labels)} published values are neither values of the original "
-            "nor ranges, sets or labels of its hierarchy; a mean cannot be measured from the table alone.",
+            "nor ranges, sets or labels of its hierarchy; where they are means, the policy must say 'publish: mean'.",
             values=labels.filter(pa.array(np.isnan(widths))).to_pylist(),
         )
-    return widths
+    return low, high, widths
 
 
-def _tree_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
+def _tree_intervals(line: Line, labels: pa.Array) -> tuple[Codes, Codes, NDArray[np.float64]]:
     assert line.tree is not None
     node = pc.fill_null(pc.index_in(labels, value_set=line.tree.labels), -1).to_numpy(zero_copy_only=False)
-    width = line.width(line.tree.low[node], line.tree.high[node])
-    return np.where(node >= 0, width, np.nan)
+    low, high = line.tree.low[node].astype(np.int64), line.tree.high[node].astype(np.int64)
+    return low, high, np.where(node >= 0, line.width(low, high), np.nan)
 
 
-def _set_width(line: Line, text: str) -> float:
-    """The size of a set ÷ all values; NaN for a text that is no set."""
-    if not (text.startswith("{") and text.endswith("}")):
-        return float("nan")
-    return len(set(words_of(text[1:-1]))) / line.size
+def _set_intervals(line: Line, labels: pa.Array) -> tuple[Codes, Codes, NDArray[np.float64]]:
+    """The interval around a set, and its size ÷ all values; a set of another tool may have gaps on the line."""
+    sets = [text[1:-1] if text.startswith("{") and text.endswith("}") else None for text in labels.to_pylist()]
+    words = [[] if inside is None else list(dict.fromkeys(words_of(inside))) for inside in sets]
+    sizes = np.array([len(found) for found in words])
+    codes = _positions(line, pa.array([word for found in words for word in found], pa.string()))
+    low, high = np.zeros(len(words), dtype=np.int64), np.full(len(words), line.size - 1)
+    starts = np.cumsum(sizes) - sizes
+    some = sizes > 0
+    if some.any():
+        low[some] = np.minimum.reduceat(np.where(codes < 0, line.size, codes), starts[some])
+        high[some] = np.maximum.reduceat(codes, starts[some])
+    nowhere = high < low
+    low[nowhere], high[nowhere] = 0, line.size - 1
+    return low, high, np.where(some, sizes / line.size, np.nan)
 
 
-def _interval_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
+def _range_intervals(line: Line, labels: pa.Array) -> tuple[Codes, Codes, NDArray[np.float64]]:
     """The range of an interval ÷ the range of the line; half-open ends stop at the value before."""
     texts = labels.to_pylist()
     ends = [words_of(text[1:-1]) if text[:1] in ("[", "(") and text[-1:] in ("]", ")") else [] for text in texts]
@@ -102,7 +219,7 @@ def _interval_widths(line: Line, labels: pa.Array) -> NDArray[np.float64]:
     high = np.where(pc.equal(second, "inf").fill_null(False), len(line.values) - 1, _positions(line, second))
     high = high - np.array([text.endswith(")") and not text.endswith("inf)") for text in texts])
     fine &= (low >= 0) & (high >= low)
-    return np.where(fine, line.width(np.maximum(low, 0), np.maximum(high, 0)), np.nan)
+    return low, high, np.where(fine, line.width(np.maximum(low, 0), np.maximum(high, 0)), np.nan)
 
 
 def words_of(text: str) -> list[str]:

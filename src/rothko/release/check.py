@@ -14,9 +14,11 @@ from rothko.data.draft import Draft
 from rothko.data.schema import with_one_missing
 from rothko.data.source import open_source
 from rothko.errors import PolicyError, nearest
-from rothko.flow import as_policy, count_threads
+from rothko.flow import as_policy
 from rothko.policy import Policy
+from rothko.release.publish import bounds_names, mean_name
 from rothko.release.verify import Verification, verify
+from rothko.threads import count_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def check(
     """
     policy = as_policy(policy)
     source = open_source(data, csv=csv)
-    shown = {name: published_in(name, source.names, source.label) for name in policy.quasi_identifiers}
+    shown = {name: published_in(name, source.names, source.label, policy) for name in policy.quasi_identifiers}
     for name in policy.sensitive:
         if name not in source.names:
             raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}.")
@@ -72,11 +74,16 @@ def check(
     return Check(found, tuple(name for name in policy.identifiers if name in source.names))
 
 
-def published_in(name: str, names: tuple[str, ...], label: str) -> tuple[str, ...]:
-    """The columns of a table that show a quasi-identifier: itself, or its two bounds."""
-    bounds = (f"{name}_min", f"{name}_max")
+def published_in(name: str, names: tuple[str, ...], label: str, policy: Policy) -> tuple[str, ...]:
+    """The columns of a table that show a quasi-identifier: itself or its two bounds, and the statistics beside them.
+
+    A column that the policy names is one of its own, whatever it is called.
+    """
+    added = [
+        column for column in (*bounds_names(name), mean_name(name)) if column in names and column not in policy.columns
+    ]
     if name in names:
-        return (name,)
-    if all(column in names for column in bounds):
-        return bounds
+        return (name, *added)
+    if set(bounds_names(name)) <= set(added):
+        return tuple(added)
     raise PolicyError(f"columns.{name}: {label} has no such column; {nearest(name, names)}.")

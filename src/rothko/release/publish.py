@@ -9,13 +9,17 @@ A tree node publishes its label and the root ``*``; a set of values without hier
 line ``*``. A class in which everything is missing publishes a missing value, one that mixes missing and
 present values ``*`` (a missing value where the form is a number). Range and region columns are always
 text, so that the schema of a release does not depend on its data.
+
+An ``aggregate`` task of the workload adds the summary statistics of LeFevre, DeWitt, Ramakrishnan, TODS 2008,
+section 3.3, where the form does not show them already: the *range* (``age_min``, ``age_max``) for MIN and MAX,
+the *mean* (``age_mean``) for SUM and AVG. They too are missing where the class has missing values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +28,22 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line, as_text
+from rothko.errors import PolicyError
 from rothko.methods.partition import Partition
+from rothko.threads import each
+from rothko.workload.tasks import Aggregate, Task
+
+Statistic = Literal["range", "mean"]
 
 ROOT = "*"
 SPECIAL = r'[,{}\[\]()"\r\n]|^\s|\s$|^\*$'
 """What makes a label need quotes where it stands among others."""
 AMBIGUOUS = r'^[{\["(].*|^\*$'
 """What makes a label need quotes where it stands alone: it would read as a set, a range or the root."""
+ANSWERED_BY: dict[str, Statistic | None] = {
+    "count": None, "sum": "mean", "avg": "mean", "min": "range", "max": "range",
+}  # fmt: skip
+"""Aggregate function → the statistic of a class that it is answered from; counting needs none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +72,70 @@ class Published:
         return pa.DictionaryArray.from_arrays(pa.array(indices, mask=indices == null), pc.fill_null(self.values, ""))
 
 
-def publish(encoded: Encoded, partition: Partition, form: str, *, threads: int = 1) -> dict[str, tuple[Published, ...]]:
-    """Quasi-identifier → its published columns, in the order of the policy."""
+def publish(
+    encoded: Encoded, partition: Partition, form: str, *, workload: Sequence[Task] = (), threads: int = 1
+) -> dict[str, tuple[Published, ...]]:
+    """Quasi-identifier → its published columns, in the order of the policy; its statistics come last."""
     regions = partition.cuts.regions() if form == "region" and partition.cuts is not None else None
+    asked = statistics_asked(workload)
+    check_statistics(encoded.lines, asked)
 
     def one(i: int) -> tuple[Published, ...]:
         line = encoded.lines[i]
         low, high = partition.low[:, i], partition.high[:, i]
-        if len(published_names(line, form)) == 2:
-            return _bounds(line, low, high)
-        if form == "mean" and line.kind is Kind.ORDERED and _is_number(line.values.type):
-            return (_mean(line, i, encoded.codes[i], partition),)
-        if regions is not None:
-            return (_region(line, i, partition, *regions),)
-        return (_distinct(line, low, high, range_labels),)
+        first, *added = published_names(line, form, asked.get(line.name, ()))
+        if first != line.name:
+            columns = _bounds(line, low, high)
+        elif form == "mean" and is_numeric(line):
+            columns = (_mean(line, i, encoded.codes[i], partition, first),)
+        elif regions is not None:
+            columns = (_region(line, i, partition, *regions),)
+        else:
+            columns = (_distinct(line, low, high, range_labels),)
+        if first == line.name and bounds_names(line.name)[0] in added:
+            columns += _bounds(line, low, high)
+        if mean_name(line.name) in added:
+            columns += (_mean(line, i, encoded.codes[i], partition, mean_name(line.name)),)
+        return columns
 
-    with ThreadPoolExecutor(threads) as pool:
-        columns = pool.map(one, range(len(encoded.lines)))
-        return {line.name: column for line, column in zip(encoded.lines, columns, strict=True)}
+    columns = each(one, range(len(encoded.lines)), threads)
+    return {line.name: column for line, column in zip(encoded.lines, columns, strict=True)}
+
+
+def statistics_asked(workload: Iterable[Task]) -> dict[str, frozenset[Statistic]]:
+    """Quasi-identifier → the statistics of its classes that the aggregates of a workload are answered from.
+
+    >>> statistics_asked([Aggregate("age", functions=["avg", "count"])])
+    {'age': frozenset({'mean'})}
+    """
+    asked: dict[str, frozenset[Statistic]] = {}
+    for task in workload:
+        if isinstance(task, Aggregate):
+            needed = frozenset(found for f in task.functions if (found := ANSWERED_BY[f]) is not None)
+            asked |= {name: asked.get(name, frozenset()) | needed for name in task.of}
+    return asked
+
+
+def check_statistics(lines: Sequence[Line], asked: Iterable[str]) -> None:
+    """Refuse aggregates of what has no range and no mean, or publishes nothing but labels."""
+    by_name = {line.name: line for line in lines}
+    for name in asked:
+        line = by_name.get(name)
+        if line is None:
+            raise PolicyError(
+                f"workload: aggregate of {name!r}, which is no quasi-identifier; a column that is released as it is "
+                "needs no statistics, so leave it out."
+            )
+        if line.kind is Kind.TREE:
+            raise PolicyError(
+                f"workload: aggregate of {name!r}, whose hierarchy is all that its classes show; "
+                "remove the hierarchy, or the task."
+            )
+        if not is_numeric(line):
+            raise PolicyError(
+                f"workload: aggregate needs numbers, and {name!r} holds {line.values.type}; "
+                "set 'type: number' where they are text, or remove the task."
+            )
 
 
 def _region(line: Line, i: int, partition: Partition, low: NDArray[np.int32], high: NDArray[np.int32]) -> Published:
@@ -89,11 +148,32 @@ def _region(line: Line, i: int, partition: Partition, low: NDArray[np.int32], hi
     return _distinct(line, low[:, i], high[:, i], region_labels)
 
 
-def published_names(line: Line, form: str) -> tuple[str, ...]:
-    """The columns in which a quasi-identifier is published."""
-    if form == "bounds" and line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type):
-        return f"{line.name}_min", f"{line.name}_max"
-    return (line.name,)
+def published_names(line: Line, form: str, statistics: Collection[Statistic] = ()) -> tuple[str, ...]:
+    """The columns that publish a quasi-identifier: in its form, then the statistics that the form does not show."""
+    typed = line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type)
+    names = bounds_names(line.name) if form == "bounds" and typed else (line.name,)
+    if "range" in statistics and form not in ("range", "bounds"):
+        names += bounds_names(line.name)
+    if "mean" in statistics and form != "mean":
+        names += (mean_name(line.name),)
+    return names
+
+
+def bounds_names(name: str) -> tuple[str, ...]:
+    """The columns of the smallest and the largest value of a class."""
+    return f"{name}_min", f"{name}_max"
+
+
+def mean_name(name: str) -> str:
+    """The column of the mean of a class, where it stands beside another form."""
+    return f"{name}_mean"
+
+
+def is_numeric(line: Line) -> bool:
+    """Whether classes have a mean on this line."""
+    kind = line.values.type
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return line.kind is Kind.ORDERED and bool(number)
 
 
 def range_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
@@ -140,21 +220,36 @@ def _quoted(words: pa.Array, where: str) -> pa.Array:
 
 
 def _set_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
-    """Sets of neighbouring labels."""
+    """Sets of neighbouring labels, each in the natural order of labels whatever the order of the line."""
     words = _quoted(line.texts, SPECIAL)
+    rank = np.argsort(pc.sort_indices(line.texts).to_numpy())
+    listed = _in_line_order if np.array_equal(rank, np.arange(len(rank))) else _in_natural_order
+    labels = listed(words, rank, low.tolist(), high.tolist())
+    sets = pc.if_else(pa.array(low == high), _texts_at(line, low), pa.array(labels, pa.string()))
+    whole = (low == 0) & (high == line.size - 1) & (low < high)
+    return _finished(line, low, high, pc.if_else(pa.array(whole), ROOT, sets))
+
+
+def _in_line_order(words: pa.Array, _: NDArray[np.int64], low: list[int], high: list[int]) -> list[str | None]:
+    """Sets of labels as they lie on the line; None past the last label."""
     # One string of all labels; every set is a slice of it.
     joined = ", ".join(words.to_pylist())
     lengths = np.asarray(pc.utf8_length(words).to_numpy(zero_copy_only=False), dtype=np.int64)
     ends = np.cumsum(lengths + 2) - 2
     begins = ends - lengths
     last = len(words) - 1
-    labels = [
-        None if b > last else ("{" + joined[begins[a] : ends[b]] + "}")
-        for a, b in zip(low.tolist(), high.tolist(), strict=True)
+    return [None if b > last else "{" + joined[begins[a] : ends[b]] + "}" for a, b in zip(low, high, strict=True)]
+
+
+def _in_natural_order(words: pa.Array, rank: NDArray[np.int64], low: list[int], high: list[int]) -> list[str | None]:
+    """The same for a line in another order, such as that of the target's mean, which must not show."""
+    in_order = np.empty(len(words), dtype=object)
+    in_order[rank] = words.to_pylist()
+    last = len(words) - 1
+    return [
+        None if b > last else "{" + ", ".join(in_order[np.sort(rank[a : b + 1])]) + "}"
+        for a, b in zip(low, high, strict=True)
     ]
-    sets = pc.if_else(pa.array(low == high), _texts_at(line, low), pa.array(labels, pa.string()))
-    whole = (low == 0) & (high == line.size - 1) & (low < high)
-    return _finished(line, low, high, pc.if_else(pa.array(whole), ROOT, sets))
 
 
 def _finished(line: Line, low: NDArray[np.integer], high: NDArray[np.integer], labels: pa.Array) -> pa.Array:
@@ -189,13 +284,13 @@ def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tupl
     absent = (high == line.missing_code) if line.missing else np.zeros(len(high), dtype=np.bool_)
     ends = [np.where(absent, len(line.values), codes) for codes in (low, high)]
     columns = []
-    for name, codes in zip(published_names(line, "bounds"), ends, strict=True):
+    for name, codes in zip(bounds_names(line.name), ends, strict=True):
         used, of_class = np.unique(codes, return_inverse=True)
         columns.append(Published(name, values.take(pa.array(used)), of_class.astype(np.int32)))
     return tuple(columns)
 
 
-def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition) -> Published:
+def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition, name: str) -> Published:
     """The mean of each class; missing where the class has missing values."""
     numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
     # Summed in the order of the values: sums of floats depend on the order, and that of the input must not show.
@@ -207,8 +302,4 @@ def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition) 
     held = numbers[codes] - np.repeat(lowest, partition.sizes)
     means = np.add.reduceat(held, partition.starts[:-1]) / partition.sizes + lowest
     values, of_class = np.unique(means, return_inverse=True, equal_nan=True)
-    return Published(line.name, pa.array(values, from_pandas=True), of_class.astype(np.int32))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    return Published(name, pa.array(values, from_pandas=True), of_class.astype(np.int32))

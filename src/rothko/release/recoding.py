@@ -69,7 +69,7 @@ class Attribute:
     def of(cls, line: Line, cut_codes: NDArray[np.integer], spec: Column) -> Attribute:
         """Keep of a line what its cuts need."""
         codes = np.unique(cut_codes)
-        nothing = line.values.slice(0, 0)
+        nothing = pa.array([], line.values.type)  # a slice of nothing would hold on to all values
         edges = ends = nothing
         labels, part = pa.array([], pa.string()), np.empty(0, dtype=np.int32)
 
@@ -86,7 +86,11 @@ class Attribute:
                 ends = line.values.take(pa.array(line.tree.high[cover]))
             else:
                 labels = line.tree.labels.take(pa.array(cover))
-        elif line.kind is Kind.NOMINAL or pa.types.is_string(line.values.type):
+        elif line.kind is Kind.NOMINAL:
+            # In their natural order: that of the line may be the order of the target's mean.
+            order = pc.sort_indices(line.texts)
+            labels, part = line.texts.take(order), parts_of(order.to_numpy())
+        elif pa.types.is_string(line.values.type):
             labels, part = line.texts, parts_of(np.arange(len(line.values)))
         else:
             edges = line.values.take(pa.array(codes[codes < len(line.values)]))
@@ -214,7 +218,7 @@ class Recoding:
 
     def rules(self) -> pa.Table:
         """One box per class: the region of each quasi-identifier in words."""
-        from rothko.kernels.mondrian import regions
+        from rothko.kernels.nodes import regions
 
         t = self.tree
         sizes = np.array([attribute.parts for attribute in self.attributes], dtype=np.int32)

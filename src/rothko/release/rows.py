@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.release.publish import Published
+from rothko.threads import each
 
 NULL = np.uint64(0x6E756C6C)
 
@@ -45,9 +45,8 @@ class Rows:
     def to_arrow(self, *, threads: int = 1) -> pa.Table:
         """The rows as an Arrow table; published texts are dictionaries of what is shown."""
         shown = [column for columns in self.published.values() for column in columns]
-        with ThreadPoolExecutor(threads) as pool:
-            rows = pool.map(lambda column: column.by(self.classes), shown)
-            arrays: dict[str, Any] = dict(zip([column.name for column in shown], rows, strict=True))
+        rows = each(lambda column: column.by(self.classes), shown, threads)
+        arrays: dict[str, Any] = dict(zip([column.name for column in shown], rows, strict=True))
         arrays |= dict(zip(self.kept.column_names, self.kept.columns, strict=True))
         return pa.table({name: arrays[name] for name in self.columns})
 
@@ -78,8 +77,7 @@ def assemble(
         column = whole(kept[name])
         return column if take is None else column.take(take)
 
-    with ThreadPoolExecutor(threads) as pool:
-        columns = dict(zip(kept.column_names, pool.map(one, kept.column_names), strict=True))
+    columns = dict(zip(kept.column_names, each(one, kept.column_names, threads), strict=True))
     leaving = tuple(name for name in names if name in published or name in columns)
     return Rows(leaving, published, classes if order is None else classes[order], pa.table(columns))
 
@@ -121,8 +119,7 @@ def random_order(classes: NDArray[np.int32], kept: pa.Table, seed: int, *, threa
     order = np.empty(len(keys), dtype=np.int32)
     bits = max(1, int(len(keys) // 4).bit_length())
     edges = np.linspace(0, 1 << bits, threads + 1).astype(np.int64)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda t: order_by_key(keys, bits, edges[t], edges[t + 1], order), range(threads)))
+    each(lambda t: order_by_key(keys, bits, edges[t], edges[t + 1], order), range(threads), threads)
     return order
 
 

@@ -1,0 +1,155 @@
+"""``rothko evaluate``: what models that learn from a release are worth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rothko.cli import options
+from rothko.errors import PolicyError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rothko.learn.evaluate import Evaluation
+    from rothko.policy import Policy
+
+SIGNIFICANT = 0.05
+MARKS = "*†‡§"
+"""For a score that differs from that of the first method, of the second, and so on."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("evaluate")(evaluate)
+
+
+def evaluate(
+    original: Annotated[Path, typer.Argument(help="The table to be released.", show_default=False)],
+    policy: Annotated[Path, typer.Option("--policy", "-p", help="A policy file (YAML).", show_default=False)],
+    models: Annotated[
+        str,
+        typer.Option("--models", help="Of tree, bayes, forest, svm, linear; all by default.", show_default=False),
+    ] = "",
+    folds: Annotated[int, typer.Option("--folds", help="Parts of the cross-validation.")] = 10,
+    regions: Annotated[
+        str, typer.Option("--regions", help="Regions as numbers: corners, midpoint, mean or sample.")
+    ] = "corners",
+    target: Annotated[
+        str | None, typer.Option("--target", help="One of the policy's targets; all by default.", show_default=False)
+    ] = None,
+    classify: Annotated[
+        str | None, typer.Option("--classify", help="Predict the labels of this column.", show_default=False)
+    ] = None,
+    regress: Annotated[
+        str | None, typer.Option("--regress", help="Predict the numbers of this column.", show_default=False)
+    ] = None,
+    rows: Annotated[
+        str | None, typer.Option("--rows", help="Draw so many records, also as 1e5.", show_default=False)
+    ] = None,
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
+    as_json: options.Json = False,
+    show_values: options.ShowValues = False,
+    debug: options.Debug = False,
+) -> None:
+    """Train models on the original and on releases of it, and score them on records that neither has seen."""
+    from rothko.cli import console
+    from rothko.flow import as_policy
+    from rothko.learn.evaluate import evaluate as train_and_score
+    from rothko.learn.regions import known_form
+
+    asked, chosen = _with_task(as_policy(policy), classify, regress, target)
+    with console.progress(quiet=as_json) as progress:
+        found = train_and_score(
+            original,
+            asked,
+            models=options.names(models) or None,
+            folds=folds,
+            regions=known_form(regions),
+            target=chosen,
+            rows=None if rows is None else options.count("--rows", rows),
+            seed=seed,
+            threads=threads,
+            csv=options.csv_options(delimiter, quote, encoding, header),
+            progress=progress,
+        )
+    if as_json:
+        typer.echo(json.dumps([one.to_dict() for one in found], ensure_ascii=False, indent=1))
+        return
+    for i, one in enumerate(found):
+        if i:
+            console.out.print()
+        console.out.print(_headline(one), markup=False)
+        console.out.print(_scores(one))
+        for note in _notes(one):
+            console.out.print(note, markup=False, style="dim")
+
+
+def _with_task(
+    policy: Policy, classify: str | None, regress: str | None, target: str | None
+) -> tuple[Policy, str | None]:
+    """The policy with the task that was asked for on the command line, and the target to evaluate."""
+    from rothko.workload import Classify, Regress
+
+    if classify is None and regress is None:
+        return policy, target
+    if target is not None or (classify is not None and regress is not None):
+        raise PolicyError("Give one of --target, --classify and --regress.")
+    task: Any = Classify(classify) if classify is not None else Regress(str(regress))
+    known = [other for other in policy.workload if getattr(other, "target", None) != task.target]
+    return policy.but(workload=(*known, task)), task.target
+
+
+def _headline(found: Evaluation) -> str:
+    return f"{found.task} {found.target}: {found.folds} folds of {found.records:,} records, regions as {found.regions}"
+
+
+def _scores(found: Evaluation) -> Table:
+    """One row for each metric and model, one column for each method: mean ± sd."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric")
+    table.add_column("model")
+    for method in found.methods:
+        table.add_column(Text(method), justify="left")
+    for metric in found.metrics:
+        for i, model in enumerate(found.models):
+            cells = [_cell(found, model, metric, j) for j in range(len(found.methods))]
+            table.add_row(Text(metric if i == 0 else ""), model, *cells)
+    return table
+
+
+def _cell(found: Evaluation, model: str, metric: str, at: int) -> str:
+    """A mean and its deviation, with a mark for every method before it from which it differs."""
+    method = found.methods[at]
+    mean, sd = found.mean(model, method, metric), found.sd(model, method, metric)
+    digits = 4 if metric != "MAE" or abs(mean) < 100 else 1
+    marks = [
+        mark
+        for mark, other in zip(MARKS, found.methods[:at], strict=False)
+        if found.compare(model, metric, method, other).p < SIGNIFICANT
+    ]
+    return f"{mean:,.{digits}f} ± {sd:,.{digits}f} {''.join(marks)}".rstrip()
+
+
+def _notes(found: Evaluation) -> list[str]:
+    """What the marks mean, and what was left out."""
+    marks = [f"{mark} from {other}" for mark, other in zip(MARKS, found.methods[:-1], strict=False)]
+    notes = [f"differs, p < {SIGNIFICANT} (paired t-test over the folds): {'; '.join(marks)}"]
+    if found.left_out:
+        notes.append(f"{found.left_out:,} records without {found.target} were left out")
+    for method, count in found.unplaced.items():
+        if count:
+            share = count / found.records
+            notes.append(f"{method}: {count:,} test records ({share:.1%}) had values that were not there in training")
+    return notes

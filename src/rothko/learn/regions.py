@@ -1,0 +1,314 @@
+"""Learning from regions: each region of φ as a point that any model takes (LeFevre et al. 2008, section 4.2).
+
+``corners``   two numbers per quasi-identifier, where the region begins and ends (the paper's 2·d points)
+``midpoint``  one number, half way between them
+``mean``      one number, the mean of the training records in the region
+``sample``    one number, drawn in the region for every record
+
+The numbers are the attribute's own: dates count days, and what has no numbers (labels, trees of labels) counts its
+place on the line. That assumes a total order on every attribute, as the paper does. A region is what the release
+publishes for it: the smallest box around its training records, and the whole node of a hierarchy. What it publishes
+as ``*`` or as missing is the whole line, and so is everything about a record that φ cannot place.
+
+Features that are released as they are go beside the regions, one number each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded, encode, rank
+from rothko.data.line import Line, as_text
+from rothko.data.schema import typed, with_one_missing
+from rothko.errors import InputError, nearest
+from rothko.policy import Policy
+from rothko.release.recoding import Recoding
+
+Form = Literal["corners", "midpoint", "mean", "sample"]
+FORMS: tuple[Form, ...] = get_args(Form)
+
+Floats = NDArray[np.float64]
+
+_DAYS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A column as numbers, without any recoding."""
+
+    name: str
+    labels: pa.Array | None
+    """The labels by place, where the number is the place; None where the values are numbers themselves."""
+    low: float
+    high: float
+    """The smallest and the largest number in the training part."""
+
+    @classmethod
+    def of(cls, name: str, values: pa.Array) -> Points:
+        """The numbers of a line, given its values in order."""
+        numbers = line_numbers(values)
+        labels = None if _own_numbers(values) is not None else as_text(values)
+        return cls(name, labels, *_ends(numbers))
+
+    def numbers(self, column: pa.ChunkedArray) -> Floats:
+        """The number of every record; the middle of the line for a missing or unknown value."""
+        one = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+        if self.labels is None:
+            if pa.types.is_dictionary(one.type) and one.null_count < len(one):
+                raise InputError(f"Column {self.name!r} holds text, and numbers were learned.")
+            found = np.full(len(one), np.nan) if one.null_count == len(one) else as_numbers(one)
+        else:
+            text = one.dictionary_decode() if pa.types.is_dictionary(one.type) else one
+            place = pc.index_in(as_text(text), value_set=self.labels)
+            found = place.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return np.where(np.isfinite(found), found, middle(self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The features as they are: what a recoding is compared with."""
+
+    policy: Policy
+    points: tuple[Points, ...]
+
+    @classmethod
+    def of(cls, table: pa.Table, policy: Policy, features: Sequence[str]) -> Original:
+        """Learn lines and labels from a training table."""
+        lines = {line.name: line.values for line in encode(typed(table, policy), policy).lines}
+        plain = _plain_values(table, policy, [name for name in features if name not in lines])
+        return cls(policy, tuple(Points.of(name, (lines | plain)[name]) for name in features))
+
+    def numbers(self, table: pa.Table) -> Floats:
+        """(records, features)."""
+        quasi = typed(table, _only(self.policy, self.policy.quasi_identifiers))
+        return _beside([_points(point, table, quasi, self.policy) for point in self.points], table.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """The regions of a recoding as numbers. The last row of each array is the whole table, for what φ cannot place."""
+
+    recoding: Recoding
+    names: tuple[str, ...]
+    """The quasi-identifiers among the features."""
+    low: Floats
+    """(classes + 1, names): where each region begins."""
+    high: Floats
+    """(classes + 1, names): where it ends."""
+    mean: Floats
+    """(classes + 1, names): the mean of its training records."""
+    whole: NDArray[np.bool_]
+    """Whether an attribute takes whole numbers only."""
+    plain: tuple[Points, ...]
+    """The features that are released as they are."""
+
+    @classmethod
+    def of(
+        cls,
+        table: pa.Table,
+        recoding: Recoding,
+        features: Sequence[str] | None = None,
+        *,
+        classes: NDArray[np.int32] | None = None,
+    ) -> Regions:
+        """The regions of a recoding that was made for a table, from the same table.
+
+        Parameters
+        ----------
+        features
+            What a model may look at; all quasi-identifiers where it is None.
+        classes
+            The region of each record, where it is known already.
+        """
+        policy = recoding.policy
+        columns = typed(table, policy)
+        encoded = encode(columns, policy)
+        classes = recoding.place(columns) if classes is None else classes
+        low, high = _boxes(encoded, classes, recoding.classes)
+        chosen = policy.quasi_identifiers if features is None else tuple(features)
+        at = [i for i, line in enumerate(encoded.lines) if line.name in chosen]
+        ends = [_region(encoded.lines[i], low[i], high[i]) for i in at]
+        means = [_means(encoded.lines[i], encoded.codes[i], classes, low[i], high[i]) for i in at]
+        names = tuple(encoded.lines[i].name for i in at)
+        plain = _plain_values(table, policy, [name for name in chosen if name not in policy.quasi_identifiers])
+        return cls(
+            recoding=recoding,
+            names=names,
+            low=_beside([begin for begin, _ in ends], recoding.classes + 1),
+            high=_beside([end for _, end in ends], recoding.classes + 1),
+            mean=_beside(means, recoding.classes + 1),
+            whole=np.array([_takes_whole_numbers(encoded.lines[i].values) for i in at], dtype=np.bool_),
+            plain=tuple(Points.of(name, values) for name, values in plain.items()),
+        )
+
+    def columns(self, form: Form) -> list[str]:
+        """The names of the numbers: ``age_min`` and ``age_max`` for corners, ``age`` otherwise."""
+        ends = ("_min", "_max") if form == "corners" else ("",)
+        return [name + end for name in self.names for end in ends] + [point.name for point in self.plain]
+
+    def place(self, table: pa.Table) -> NDArray[np.int32]:
+        """The region of each record, -1 for one that cannot be placed."""
+        return place(self.recoding, table)
+
+    def numbers(
+        self, table: pa.Table, form: Form, *, seed: int | Sequence[int] = 0, classes: NDArray[np.int32] | None = None
+    ) -> Floats:
+        """Every record of a table as the numbers of its region.
+
+        Parameters
+        ----------
+        seed
+            For ``sample``: the same rows and the same seed give the same points.
+        classes
+            The region of each record, where :meth:`place` has told it already.
+        """
+        classes = self.place(table) if classes is None else classes
+        columns: list[Floats]
+        if form == "corners":
+            low, high = self.low[classes], self.high[classes]
+            columns = [end[:, i] for i in range(len(self.names)) for end in (low, high)]
+        elif form == "sample":
+            drawn = self._draw(classes, np.random.default_rng(seed))
+            columns = [drawn[:, i] for i in range(len(self.names))]
+        else:
+            numbers = self.mean if form == "mean" else middle(self.low, self.high)
+            columns = [numbers[classes, i] for i in range(len(self.names))]
+        plain = [_points(point, table, table, self.recoding.policy) for point in self.plain]
+        return _beside(columns + plain, table.num_rows)
+
+    def _draw(self, classes: NDArray[np.int32], stream: np.random.Generator) -> Floats:
+        """A point in the region of each record; one that the attribute can take."""
+        low, high = self.low[classes], self.high[classes]
+        share = stream.random(low.shape)
+        steps = np.minimum(np.floor(share * (high - low + 1)), high - low)
+        return low + np.where(self.whole, steps, share * (high - low))
+
+
+def place(recoding: Recoding, table: pa.Table) -> NDArray[np.int32]:
+    """The class of each record of a table that is not typed yet; -1 for one that cannot be placed."""
+    return recoding.place(typed(table, _only(recoding.policy, recoding.policy.quasi_identifiers)))
+
+
+def known_form(form: str) -> Form:
+    """One of the forms, or an error that names them."""
+    for known in FORMS:
+        if form == known:
+            return known
+    raise InputError(f"{form!r} is not a form of regions; {nearest(str(form), FORMS)}.")
+
+
+def line_numbers(values: pa.Array) -> Floats:
+    """The number of each value of a line: its own where the line runs in their order, else its place.
+
+    >>> line_numbers(pa.array([20, 35])).tolist(), line_numbers(pa.array(["b", "a"])).tolist()
+    ([20.0, 35.0], [0.0, 1.0])
+    """
+    own = _own_numbers(values)
+    return np.arange(len(values), dtype=np.float64) if own is None else own
+
+
+def as_numbers(values: pa.Array) -> Floats:
+    """Numbers as they are, dates and timestamps in days, times in seconds; NaN where there is none."""
+    kind = values.type
+    scale = 1.0
+    if pa.types.is_date32(kind):
+        values = values.view(pa.int32())
+    elif pa.types.is_date64(kind):
+        values, scale = values.view(pa.int64()), float(_DAYS["ms"])
+    elif pa.types.is_timestamp(kind):
+        values, scale = values.view(pa.int64()), float(_DAYS[kind.unit])
+    elif pa.types.is_time(kind):
+        values, scale = values.cast(pa.time64("ns")).cast(pa.int64()), 1e9
+    elif pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers) / scale if scale != 1 else np.asarray(numbers)
+
+
+def middle(low: Floats | float, high: Floats | float) -> Floats:
+    """Half way; by halves, since the sum of two huge numbers may be none."""
+    return np.asarray(np.asarray(low) / 2 + np.asarray(high) / 2)
+
+
+def _own_numbers(values: pa.Array) -> Floats | None:
+    """The values as rising numbers; None for text, and for a hierarchy that puts them in another order."""
+    if pa.types.is_string(values.type):
+        return None
+    numbers = as_numbers(values)
+    return numbers if (numbers[1:] >= numbers[:-1]).all() else None
+
+
+def _takes_whole_numbers(values: pa.Array) -> bool:
+    """Whether only whole numbers can occur: places, integers, days, and true or false."""
+    kind = values.type
+    counts = pa.types.is_integer(kind) or pa.types.is_date(kind) or pa.types.is_boolean(kind)
+    return bool(counts) or _own_numbers(values) is None
+
+
+def _ends(numbers: Floats) -> tuple[float, float]:
+    finite = numbers[np.isfinite(numbers)]
+    return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+
+
+def _boxes(encoded: Encoded, classes: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(lines, classes): the lowest and the highest code of every class."""
+    order = np.argsort(classes, kind="stable")
+    starts = np.searchsorted(classes[order], np.arange(count))
+    sorted_codes = encoded.codes[:, order]
+    return np.minimum.reduceat(sorted_codes, starts, axis=1), np.maximum.reduceat(sorted_codes, starts, axis=1)
+
+
+def _region(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[Floats, Floats]:
+    """Where each region begins and ends on a line, and the whole line after them."""
+    numbers = line_numbers(line.values)
+    first, last = _ends(numbers)
+    if line.tree is not None:
+        node = line.tree.lowest(low, high)
+        low, high = line.tree.low[node], line.tree.high[node]
+    starred = high == line.missing_code
+    padded = np.append(numbers, np.nan)
+    begins, ends = np.where(starred, first, padded[low]), np.where(starred, last, padded[high])
+    return np.append(begins, first), np.append(ends, last)
+
+
+def _means(
+    line: Line, codes: NDArray[np.int32], classes: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
+) -> Floats:
+    """The mean of the records of each class, and of the table after them."""
+    numbers = line_numbers(line.values)
+    present = codes != line.missing_code
+    first = numbers[0] if len(numbers) else 0.0
+    # Apart from the first number, so that large numbers that are close together keep their digits.
+    apart = np.append(numbers - first, 0.0)[codes]
+    table = float(apart[present].mean()) if present.any() else 0.0
+    sums = np.bincount(classes, weights=np.where(present, apart, 0.0), minlength=len(low))
+    means = sums / np.bincount(classes, minlength=len(low))
+    return first + np.append(np.where(high == line.missing_code, table, means), table)
+
+
+def _plain_values(table: pa.Table, policy: Policy, names: Sequence[str]) -> dict[str, pa.Array]:
+    """The distinct values, in order, of columns that are released as they are."""
+    ranks = np.empty(table.num_rows, dtype=np.int32)
+    return {name: rank(with_one_missing(name, table[name], policy.missing), ranks) for name in names}
+
+
+def _points(point: Points, table: pa.Table, quasi: pa.Table, policy: Policy) -> Floats:
+    if point.name in policy.quasi_identifiers:
+        return point.numbers(quasi[point.name])
+    return point.numbers(with_one_missing(point.name, table[point.name], policy.missing))
+
+
+def _only(policy: Policy, names: Sequence[str]) -> Policy:
+    """The policy of some of its columns, to type them: what it requires of the others is left out."""
+    return policy.model_copy(update={"columns": {name: policy.columns[name] for name in names}})
+
+
+def _beside(columns: Sequence[Floats], rows: int) -> Floats:
+    return np.column_stack(columns) if columns else np.empty((rows, 0))

@@ -1,0 +1,368 @@
+"""How well a release serves the tasks of its workload: one result per task, in the order of the policy.
+
+The definitions are in :mod:`rothko.metrics.prediction` and :mod:`rothko.metrics.queries`. Results have two
+readers. The steward, who has the original, sees all of it. What goes with the release
+(:meth:`TaskLoss.public`) has no answer of the original, nor what gives one away: whoever has the release knows
+its answer, and with the error of that answer also the true one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.line import Line
+from rothko.methods.partition import Partition
+from rothko.metrics.prediction import classification_metric, conditional_entropy, wmse
+from rothko.metrics.published import Shown, shown_by
+from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer
+from rothko.policy import Policy
+from rothko.privacy.statistics import Sensitive
+from rothko.release.publish import ANSWERED_BY, Published, mean_name, statistics_asked
+from rothko.workload.boxes import boxes
+from rothko.workload.tasks import Aggregate, Classify, Model, Regress, Select, Task
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLoss:
+    """What a release lost for one task."""
+
+    task: ClassVar[str]
+    """The name of the task in a policy."""
+
+    def public(self, smallest: int) -> TaskLoss:
+        """The part that may go with a release whose smallest class has so many records."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifyLoss(TaskLoss):
+    """How well the classes tell a label."""
+
+    task: ClassVar[str] = "classify"
+
+    target: str
+    conditional_entropy: float
+    """Of the label within what the classes show of the features, in bits; 0 where they tell it for sure."""
+    entropy: float
+    """Of the label in the whole table: what it would be were there one class."""
+    classification_metric: float
+    """Share of records whose label is not the most frequent one of their class."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "task": self.task,
+            "target": self.target,
+            "conditional_entropy": round(self.conditional_entropy, 6),
+            "entropy": round(self.entropy, 6),
+            "classification_metric": round(self.classification_metric, 6),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RegressLoss(TaskLoss):
+    """How well the classes tell a number."""
+
+    task: ClassVar[str] = "regress"
+
+    target: str
+    wmse: float
+    """Mean squared distance of the number to the mean of its class; 0 where the classes tell it for sure."""
+    variance: float
+    """Of the number in the whole table: what it would be were there one class."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "task": self.task,
+            "target": self.target,
+            "wmse": _digits(self.wmse),
+            "variance": _digits(self.variance),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SelectLoss(TaskLoss):
+    """How precisely a predicate can be asked."""
+
+    task: ClassVar[str] = "select"
+
+    where: str
+    weight: float
+    returned: int | None
+    """Records of the classes that overlap the predicate; None where the release does not say where classes lie."""
+    matching: int | None
+    """Records of the original that satisfy it; None where that is not told."""
+    imprecision: int | None
+    """The difference."""
+    why: str | None = None
+    """Why something is not told."""
+
+    def public(self, smallest: int) -> SelectLoss:
+        """Without a count of fewer records than any class has: it would say more than the release does."""
+        if self.matching is None or self.matching == 0 or self.matching >= smallest:
+            return self
+        return replace(
+            self, matching=None, imprecision=None, why="fewer records satisfy it than the smallest class has"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "task": self.task,
+            "where": self.where,
+            "weight": self.weight,
+            "returned": self.returned,
+            "matching": self.matching,
+            "imprecision": self.imprecision,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An aggregate, as the original and the release answer it."""
+
+    function: str
+    of: str
+    where: str | None
+    """The predicate of a ``select`` task; None for all records."""
+    truth: float | None
+    """From the original, whose missing values are left out; None where there are no others."""
+    answer: float | None
+    """From the release; None where it has no answer."""
+    error: float | None
+    """|answer − truth| ÷ |truth|; None where one is None, or the truth is 0 and the answer is not."""
+    unanswered: int
+    """Records that the answer leaves out though they may have a value: their classes have missing values."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "function": self.function,
+            "of": self.of,
+            "where": self.where,
+            "truth": _number(self.truth),
+            "answer": _number(self.answer),
+            "error": None if self.error is None else _digits(self.error),
+            "unanswered": self.unanswered,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateLoss(TaskLoss):
+    """How well aggregates are answered: over all records, and over those that each ``select`` task asks for."""
+
+    task: ClassVar[str] = "aggregate"
+
+    answers: tuple[Answer, ...]
+
+    @property
+    def is_public(self) -> bool:
+        """Whether answers and errors were left out."""
+        return all(one.truth is None and one.answer is None for one in self.answers)
+
+    def public(self, smallest: int) -> AggregateLoss:
+        """Without answers and errors; what is left says of how many records the release knows nothing."""
+        return AggregateLoss(tuple(replace(one, truth=None, answer=None, error=None) for one in self.answers))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"task": self.task, "answers": [one.to_dict() for one in self.answers]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A release beside its original, as the tasks of a workload see it.
+
+    Records are not matched with rows, which leave in another order: the original is asked by its codes, the release
+    by its classes.
+    """
+
+    lines: tuple[Line, ...]
+    codes: NDArray[np.int32]
+    """(lines, records): the original."""
+    classes: NDArray[np.int32]
+    """The class of each released row."""
+    targets: Mapping[str, Sensitive]
+    """The columns that models predict, row by row of the release."""
+    shown: Mapping[str, Shown]
+    """Quasi-identifier → what each class shows of it."""
+    keys: Mapping[str, NDArray[np.integer[Any]]]
+    """Quasi-identifier → a number for what each class shows, the same for the same."""
+    means: Mapping[str, NDArray[np.float64]]
+    """Quasi-identifier → the mean that each class shows, NaN where it shows none."""
+
+    @classmethod
+    def of(
+        cls,
+        encoded: Encoded,
+        partition: Partition,
+        classes: NDArray[np.int32],
+        published: Mapping[str, Sequence[Published]],
+        policy: Policy,
+    ) -> View:
+        """The view of a release that is being made."""
+        asked = statistics_asked(policy.workload)
+        regions = None
+        if policy.publish == "region" and partition.cuts is not None:
+            regions = partition.cuts.regions()
+        shown = {}
+        for i, line in enumerate(encoded.lines):
+            box = partition.low[:, i], partition.high[:, i]
+            region = None if regions is None else (regions[0][:, i], regions[1][:, i])
+            shown[line.name] = shown_by(line, policy.publish, asked.get(line.name, ()), box, region)
+        means = {
+            name: column.by().to_numpy(zero_copy_only=False)
+            for name, columns in published.items()
+            for column in columns
+            if column.name == mean_name(name) or (column.name == name and policy.publish == "mean")
+            if pa.types.is_floating(column.values.type)
+        }
+        keys = {name: combined([column.of_class for column in columns]) for name, columns in published.items()}
+        return cls(encoded.lines, encoded.codes, classes, encoded.targets, shown, keys, means)
+
+    def groups(self, features: Sequence[str] | None) -> NDArray[np.integer[Any]]:
+        """The released rows by what a model sees of the quasi-identifiers; all of them where it is None."""
+        if features is None:
+            return self.classes
+        seen = [key for name, key in self.keys.items() if name in features]
+        return combined(seen)[self.classes] if seen else np.zeros_like(self.classes)
+
+
+def combined(keys: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int32]:
+    """One number from 0 on for each combination of keys, in the order of their first occurrence.
+
+    >>> combined([np.array([5, 5, 7]), np.array([1, 2, 1])]).tolist()
+    [0, 1, 2]
+    """
+    found = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        pairs = found * (int(key.max(initial=0)) + 1) + key
+        found = pc.dictionary_encode(pa.array(pairs)).indices.to_numpy().astype(np.int64)
+    return found.astype(np.int32)
+
+
+def workload_loss(view: View, workload: Sequence[Task]) -> tuple[TaskLoss, ...]:
+    """What a release lost for each task."""
+    selections = [_Selection.of(view, task) for task in workload if isinstance(task, Select)]
+    asked = iter(selections)
+    sizes = np.bincount(view.classes)
+    results: list[TaskLoss] = []
+    for task in workload:
+        match task:
+            case Model():
+                results.append(_model(view, task))
+            case Select():
+                results.append(_select(next(asked), sizes))
+            case Aggregate():
+                results.append(_aggregate(view, task, selections, sizes))
+    return tuple(results)
+
+
+def _model(view: View, task: Model) -> TaskLoss:
+    codes, domain = view.targets[task.target]
+    groups = view.groups(task.features)
+    one = np.zeros_like(groups)
+    if isinstance(task, Regress):
+        numbers = domain.numbers[codes]
+        return RegressLoss(task.target, wmse(groups, numbers), wmse(one, numbers))
+    assert isinstance(task, Classify)
+    labels = np.where(codes == domain.size - 1, -1, codes)
+    return ClassifyLoss(
+        target=task.target,
+        conditional_entropy=conditional_entropy(groups, labels),
+        entropy=conditional_entropy(one, labels),
+        classification_metric=classification_metric(groups, labels),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Selection:
+    """What a predicate selects."""
+
+    task: Select
+    records: NDArray[np.bool_]
+    """Of the original: those that satisfy it."""
+    classes: NDArray[np.bool_] | None
+    """Of the release: those that overlap it. None where the release does not say where its classes lie."""
+    why: str | None
+
+    @classmethod
+    def of(cls, view: View, task: Select) -> _Selection:
+        """Ask a predicate of the original and of the release."""
+        low, high = boxes(task.predicate, view.lines)
+        records = satisfying(view.codes, [line.size for line in view.lines], low, high)
+        unknown = [name for name in task.predicate.columns if not view.shown[name].known]
+        if unknown:
+            why = f"{unknown[0]} is published as a mean, which does not tell where a class lies"
+            return cls(task, records, None, why)
+        shown = [view.shown[line.name] for line in view.lines]
+        # A line whose classes do not say where they lie is not asked about: every one of its codes will do.
+        first = np.stack([np.maximum(one.low, 0) for one in shown], axis=1)
+        last = np.stack([np.where(one.low < 0, np.iinfo(np.int32).max, one.high) for one in shown], axis=1)
+        return cls(task, records, overlapping(first, last, low, high), None)
+
+
+def _select(selection: _Selection, sizes: NDArray[np.int64]) -> SelectLoss:
+    task, matching = selection.task, int(np.count_nonzero(selection.records))
+    if selection.classes is None:
+        return SelectLoss(task.where, task.weight, None, matching, None, selection.why)
+    returned = int(sizes[selection.classes].sum())
+    return SelectLoss(task.where, task.weight, returned, matching, imprecision(sizes, selection.classes, matching))
+
+
+def _aggregate(
+    view: View, task: Aggregate, selections: Sequence[_Selection], sizes: NDArray[np.int64]
+) -> AggregateLoss:
+    """Each function of each column, over all records and over each selection."""
+    answers = []
+    for name in task.of:
+        i = next(i for i, line in enumerate(view.lines) if line.name == name)
+        values = view.lines[i].values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        statistics = {function: _statistic(view, name, function, values) for function in task.functions}
+        absent = view.shown[name].absent
+        for selection in (None, *selections):
+            codes = view.codes[i] if selection is None else view.codes[i][selection.records]
+            counts = np.bincount(codes, minlength=len(values))[: len(values)]
+            picked = np.ones(len(sizes), dtype=np.bool_) if selection is None else selection.classes
+            for function in task.functions:
+                truth = true_answer(function, values, counts, len(codes))
+                found: tuple[float | None, int] = (None, len(view.classes))
+                if picked is not None:
+                    found = answer(function, sizes[picked], statistics[function][picked], absent[picked])
+                where = None if selection is None else selection.task.where
+                answers.append(
+                    Answer(function, name, where, truth, found[0], relative_error(truth, found[0]), found[1])
+                )
+    return AggregateLoss(tuple(answers))
+
+
+def _statistic(view: View, name: str, function: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each class shows that a function is answered from; NaN where it shows nothing of it."""
+    shown = view.shown[name]
+    if ANSWERED_BY[function] == "range":
+        end = shown.low if function == "min" else shown.high
+        return np.where(shown.exact, np.append(values, np.nan)[np.where(shown.exact, end, -1)], np.nan)
+    return view.means.get(name, np.full(len(shown.low), np.nan))
+
+
+def _digits(number: float) -> float:
+    """Six significant digits."""
+    return float(f"{number:.6g}")
+
+
+def _number(number: float | None) -> float | int | None:
+    return int(number) if number is not None and number.is_integer() else number

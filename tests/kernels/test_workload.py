@@ -1,0 +1,198 @@
+"""The criteria of a workload against their plain twin (`tests/plain.py`), with every kind of requirement and line."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.kernels.test_mondrian import Case, cases, classes, records, regions, unhurried
+
+import plain
+from rothko.data.encode import Encoded, encode
+from rothko.data.generate import agrawal
+from rothko.data.schema import typed
+from rothko.engines.memory import partition
+from rothko.methods import Mondrian
+from rothko.methods.mondrian import Problem, problem
+from rothko.policy import Policy
+from rothko.privacy import KAnonymity
+from rothko.workload import Classify, Regress, Task
+
+
+@st.composite
+def tasks(draw: st.DrawFn, case: Case) -> tuple[dict[str, list[Any]], tuple[Task, ...]]:
+    """Columns to predict, and tasks about them, about sensitive columns, and about boxes of the quasi-identifiers."""
+    cells = random.Random(draw(st.integers(0, 2**32)))
+    n = len(next(iter(case.columns.values())))
+    names = list(case.specs)
+    sensitive = [name for name in case.columns if name not in case.specs]
+    columns: dict[str, list[Any]] = {}
+    workload: list[Task] = []
+    for t in range(draw(st.integers(0, 3))):
+        kind = draw(st.sampled_from([Classify, Regress]))
+        if sensitive and cells.random() < 0.3:
+            name = cells.choice(sensitive)
+        else:
+            name = f"t{t}"
+            column: list[Any] = cells.choices(range(cells.choice([2, 2, 3, 40])), k=n)
+            if cells.random() < 0.5:  # a column that a quasi-identifier tells, so that nodes become pure
+                told = [str(value) for value in case.columns[cells.choice(names)]]
+                column = (
+                    [int(value < cells.choice(told)) for value in told]
+                    if cells.random() < 0.3
+                    else [sorted(set(told)).index(value) % 2 for value in told]
+                )
+            column = [None if cells.random() < cells.choice([0, 0.2]) else value for value in column]
+            columns[name] = column
+        held = {value for value in (columns | case.columns)[name] if value is not None}
+        if len(held) < 2:
+            columns.pop(name, None)
+            continue
+        features = None
+        if cells.random() < 0.4:
+            beyond = {f"f{t}": cells.choices(range(4), k=n)} if cells.random() < 0.5 else {}
+            columns |= beyond
+            features = (*cells.sample(names, cells.randint(0, len(names))), *beyond) or None
+        workload.append(kind(name, features))
+    return columns, tuple(workload)
+
+
+def encoded_with(case: Case, columns: dict[str, list[Any]], workload: tuple[Task, ...]) -> Encoded:
+    specs = {name: {"role": "quasi-identifier", **spec} for name, spec in case.specs.items()}
+    sensitive = {name: {"role": "sensitive"} for name in case.columns if name not in case.specs}
+    kept = {name: {"role": "keep"} for name in columns}
+    policy = Policy(columns={**specs, **sensitive, **kept}, privacy=case.requirements, workload=workload)
+    return encode(typed(pa.table({**case.columns, **columns}), policy), policy)
+
+
+def as_plain(arrays: Problem, table: np.ndarray) -> plain.Workload:
+    """The workload as the twin takes it, from the arrays of the kernel."""
+    c = arrays.criteria
+    assert c is not None
+    targets = []
+    for t, (kind, row, labels, groups, group_row, begins, _, _) in enumerate(c.targets.tolist()):
+        codes = [None if code >= labels else code for code in table[row].tolist()]
+        held = codes if kind == 0 else [None if code is None else int(c.numbers[begins + code]) for code in codes]
+        group = table[group_row].tolist() if groups > 1 else [0] * table.shape[1]
+        seen = {a for a in range(len(arrays.lines)) if c.features[t, a]}
+        targets.append(plain.Target(kind == 0, held, group, float(c.factors[t]), seen))
+    boxes = [tuple(zip(*box, strict=True)) for box in zip(c.box_low.tolist(), c.box_high.tolist(), strict=True)]
+    queries = [plain.Query(box, weight) for box, weight in zip(boxes, c.weights.tolist(), strict=True)]
+    return plain.Workload(queries, targets, c.minimum_gain)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@given(case=cases(), data=st.data())
+@unhurried
+def test_models_equal_their_plain_twin(relaxed: bool, case: Case, data: st.DataObject) -> None:
+    columns, workload = data.draw(tasks(case))
+    if not workload:
+        return
+    encoded = encoded_with(case, columns, workload)
+    method = Mondrian(relaxed=relaxed, minimum_gain=data.draw(st.sampled_from([0, 0.01, 0.3])))
+    asked_for = plain.mondrian(
+        encoded.lines, records(encoded), case.allowed(), relaxed=relaxed,
+        workload=as_plain(*problem(encoded, case.requirements, method, workload)),
+    )  # fmt: skip
+    for threads in (1, 2):
+        result = partition(encoded, case.requirements, method, workload=workload, threads=threads)
+        assert classes(result) == [c.records for c in asked_for]
+        if not relaxed:
+            assert regions(result) == [c.region for c in asked_for]
+
+
+@given(case=cases(), data=st.data())
+@unhurried
+def test_queries_equal_their_plain_twin(case: Case, data: st.DataObject) -> None:
+    columns, workload = data.draw(tasks(case))
+    encoded = encoded_with(case, columns, workload)
+    arrays, table = problem(encoded, case.requirements, Mondrian(), workload)
+    random_boxes = np.array(
+        data.draw(
+            st.lists(
+                st.tuples(*(st.tuples(*[st.integers(0, line.size - 1)] * 2).map(sorted) for line in encoded.lines)),
+                min_size=1,
+                max_size=3,
+            )
+        ),
+        dtype=np.int32,
+    )
+    empty = problem(encoded, case.requirements, Mondrian(), (Classify("x"),)[:0])[0].criteria
+    assert empty is None
+    weights = np.array([data.draw(st.sampled_from([1.0, 2.0, 0.5])) for _ in random_boxes])
+    _check_queries(case, encoded, arrays, table, random_boxes, weights)
+
+
+def _check_queries(
+    case: Case, encoded: Encoded, arrays: Problem, table: np.ndarray, boxes: np.ndarray, weights: np.ndarray
+) -> None:
+    from rothko.engines.memory import _grow
+    from rothko.kernels.nodes import ATTRIBUTE, LEAF, START
+    from rothko.workload.criteria import Criteria, logarithms
+
+    low, high = np.ascontiguousarray(boxes[:, :, 0]), np.ascontiguousarray(boxes[:, :, 1])
+    none = Criteria(
+        np.empty((0, 8), dtype=np.int64), np.empty(0), np.empty((0, len(encoded.lines)), dtype=np.uint8),
+        np.empty(0, dtype=np.int64), logarithms(0), 0.01, True, low, high, weights,
+    )  # fmt: skip
+    criteria = (
+        none if arrays.criteria is None else replace(arrays.criteria, box_low=low, box_high=high, weights=weights)
+    )
+    arrays = replace(arrays, criteria=criteria)
+    expected = plain.mondrian(encoded.lines, records(encoded), case.allowed(), workload=as_plain(arrays, table))
+    nodes, _, _ = _grow(table, arrays, 1, lambda _: None)
+    leaves = nodes[nodes[:, ATTRIBUTE] == LEAF]
+    starts = [*sorted(leaves[:, START].tolist()), encoded.rows]
+    order = table[len(encoded.lines)].tolist()
+    found = [sorted(order[a:b]) for a, b in itertools.pairwise(starts)]
+    assert found == [c.records for c in expected]
+
+
+# ── the size at which lines are ranked anew and threads share the work ────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "task", [Classify("class"), Regress("hyears"), Classify("class", ("salary", "loan", "hyears"))]
+)
+def test_threads_and_ranks_do_not_change_the_cuts(task: Task) -> None:
+    table = agrawal(60_000, function=2, noise=0.1, seed=3)
+    names = table.column_names
+    policy = Policy.quick(names, qi=["salary", "age", "loan", "hvalue"], k=40).but(workload=(task,))
+    encoded = encode(typed(table, policy), policy)
+    results = [
+        partition(encoded, policy.privacy, Mondrian(minimum_gain=0), workload=(task,), threads=n) for n in (1, 2, 3)
+    ]
+    for other in results[1:]:
+        assert classes(other) == classes(results[0])
+        assert np.array_equal(other.low, results[0].low)
+        assert np.array_equal(other.high, results[0].high)
+    one = results[0]
+    for a in range(len(encoded.lines)):
+        codes = encoded.codes[a][one.order]
+        assert np.array_equal(np.minimum.reduceat(codes, one.starts[:-1]), one.low[:, a])
+        assert np.array_equal(np.maximum.reduceat(codes, one.starts[:-1]), one.high[:, a])
+
+
+def test_the_first_cut_is_that_of_a_decision_tree() -> None:
+    tree = pytest.importorskip("sklearn.tree")
+    table = agrawal(20_000, function=2, noise=0.1, seed=1)
+    names = ["salary", "age", "loan", "elevel"]
+    policy = Policy.quick(table.column_names, qi=names, k=50).but(workload=(Classify("class"),))
+    encoded = encode(typed(table, policy), policy)
+    result = partition(encoded, (KAnonymity(k=50),), Mondrian(minimum_gain=0), workload=policy.workload, threads=1)
+    model = tree.DecisionTreeClassifier(criterion="entropy", min_samples_leaf=50, max_depth=1)
+    x = np.column_stack([table[name].to_numpy() for name in names])
+    model.fit(x, table["class"].to_numpy(zero_copy_only=False))
+    assert result.cuts is not None
+    a = int(result.cuts.attribute[0])
+    assert a == model.tree_.feature[0]
+    values = encoded.lines[a].values.to_pylist()
+    cut = int(result.cuts.begins[result.cuts.child[0] + 1])
+    assert values[cut - 1] <= model.tree_.threshold[0] < values[cut]
