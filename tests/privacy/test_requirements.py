@@ -395,7 +395,7 @@ def test_numbers_may_be_stored_as_text() -> None:
 @pytest.mark.parametrize("kind", [pa.string(), pa.bool_(), pa.date32()])
 def test_what_is_no_number_has_no_variance(make: Any, kind: pa.DataType) -> None:
     domain = Domain("pay", pa.array({pa.string(): ["1", "much"], pa.bool_(): [True]}.get(kind, [1]), kind), np.ones(3))
-    with pytest.raises(PolicyError, match=r"Column 'pay' must hold numbers .*; ask for another requirement") as caught:
+    with pytest.raises(PolicyError, match=r"Column 'pay' must hold numbers .*; ask for something else") as caught:
         make().rule(domain)
     assert caught.value.values in ((), ("much",))
     assert "much" not in str(caught.value)

@@ -18,6 +18,7 @@ from rothko.data.encode import Encoded
 from rothko.methods.mondrian import Mondrian, Problem, problem
 from rothko.methods.partition import Cuts, Partition
 from rothko.privacy.requirement import Requirement
+from rothko.workload.features import Groups
 from rothko.workload.tasks import Task
 
 Nodes = NDArray[np.int32]
@@ -34,7 +35,7 @@ def partition(
     method: Mondrian,
     *,
     workload: Sequence[Task] = (),
-    then_median: bool = True,
+    within: Groups | None = None,
     threads: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Partition:
@@ -44,14 +45,14 @@ def partition(
     ----------
     workload
         What the classes are to be good for.
-    then_median
-        Whether to go on with the median where the models of the workload have nothing to gain.
+    within
+        Cut for models only, for what they gain within these groups; where that is nothing a class is left whole.
     progress
         Called with the number of records whose classes have just become final.
     """
     from rothko.kernels.nodes import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
 
-    arrays, table = problem(encoded, requirements, method, workload, then_median=then_median, threads=threads)
+    arrays, table = problem(encoded, requirements, method, workload, within=within, threads=threads)
     nodes, low, high = _grow(table, arrays, threads, progress)
     leaf = np.flatnonzero(nodes[:, ATTRIBUTE] == LEAF)
     leaf = leaf[np.argsort(nodes[leaf, START])]

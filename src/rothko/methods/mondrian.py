@@ -24,6 +24,7 @@ from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
 from rothko.privacy.requirement import Requirement, number
 from rothko.workload.criteria import AddRow, Criteria, criteria
+from rothko.workload.features import Groups
 from rothko.workload.tasks import Task
 
 
@@ -86,7 +87,7 @@ def problem(
     method: Mondrian,
     workload: Sequence[Task] = (),
     *,
-    then_median: bool = True,
+    within: Groups | None = None,
     threads: int = 1,
 ) -> tuple[Problem, NDArray[np.int32]]:
     """Lay out lines, requirements and workload for the kernel, with the table that it reorders.
@@ -124,9 +125,7 @@ def problem(
         rules=rules,
         facts=facts,
         relaxed=method.relaxed,
-        criteria=criteria(
-            encoded, workload, add_row, minimum_gain=method.minimum_gain, then_median=then_median, threads=threads
-        ),
+        criteria=criteria(encoded, workload, add_row, minimum_gain=method.minimum_gain, within=within, threads=threads),
     )
     return arrays, np.stack(rows)
 

@@ -97,8 +97,8 @@ class Domain:
     def _not_numeric(self, why: str, words: pa.Array | None = None, good: pa.Array | None = None) -> PolicyError:
         shown = words.filter(pc.invert(good)).to_pylist() if words is not None else ()
         return PolicyError(
-            f"Column {self.column!r} must hold numbers for what is asked of it, and {why}; ask for another "
-            f"requirement of it, or list what stands for no number under 'missing'.",
+            f"Column {self.column!r} must hold numbers for what is asked of it, and {why}; ask for something "
+            f"else of it, or list what stands for no number under 'missing'.",
             values=shown,
         )
 

@@ -25,7 +25,7 @@ from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.errors import InputError, WorkloadWarning
 from rothko.privacy.statistics import Domain
-from rothko.workload.features import groups_of
+from rothko.workload.features import Groups, groups_of
 from rothko.workload.tasks import Classify, Model, Select, Task, models
 
 MANY_LABELS = 1000
@@ -71,15 +71,25 @@ def criteria(
     add_row: AddRow,
     *,
     minimum_gain: float,
-    then_median: bool = True,
+    within: Groups | None = None,
     threads: int = 1,
 ) -> Criteria | None:
-    """The criteria of a workload; None where no task has a say in the cuts."""
+    """The criteria of a workload; None where no task has a say in the cuts.
+
+    Parameters
+    ----------
+    add_row
+        Puts codes into the table of the kernel.
+    within
+        Groups to take the gain of all models in; by default those of each model's features beyond the
+        quasi-identifiers. The median does not go on then.
+    """
     tasks = models(workload)
     low, high, weights = _queries(workload, encoded.lines)
     if not tasks and not len(weights):
         return None
-    rows, factors, numbers = _targets(encoded, tasks, add_row, threads)
+    groups = [groups_of(encoded, task, threads=threads) if within is None else within for task in tasks]
+    rows, factors, numbers = _targets(encoded, tasks, groups, add_row)
     names = [line.name for line in encoded.lines]
     seen = [[task.features is None or name in task.features for name in names] for task in tasks]
     return Criteria(
@@ -89,7 +99,7 @@ def criteria(
         numbers=numbers,
         logs=logarithms(encoded.rows if tasks else 0),
         minimum_gain=float(minimum_gain),
-        then_median=then_median,
+        then_median=within is None,
         box_low=low,
         box_high=high,
         weights=weights,
@@ -103,65 +113,79 @@ def logarithms(most: int) -> NDArray[np.int64]:
 
 
 def _targets(
-    encoded: Encoded, tasks: Sequence[Model], add_row: AddRow, threads: int
+    encoded: Encoded, tasks: Sequence[Model], groups: Sequence[Groups | None], add_row: AddRow
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """The table of targets, their factors, and their numbers one after the other."""
     from rothko.kernels.gain import LABEL, NUMBER
 
-    rows, impurities, units = [], [], []
+    rows, impurities, powers = [], [], []
     numbers: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
     at = at_group = 0
-    for task in tasks:
+    for task, group in zip(tasks, groups, strict=True):
         codes, domain = encoded.targets[task.target]
-        is_label = isinstance(task, Classify)
-        impurity = _impurity(task, domain, encoded.rows)
-        row = add_row(task.target, codes)
-        group, groups = groups_of(encoded, task, threads=threads)
-        group_row = -1 if group is None else add_row(f"groups of {task!r}", group)
-        labels = domain.size - 1
+        _learnable(task, domain)
+        is_label, labels = isinstance(task, Classify), domain.size - 1
+        row, group_row, count = add_row(task.target, codes), -1, 1
+        if group is not None and group.total > 1:
+            group_row, count = add_row(f"groups of {task!r}", group.codes), group.total
         begins = sum(map(len, numbers))
-        rows.append((LABEL if is_label else NUMBER, row, labels, groups, group_row, begins, at, at_group))
+        rows.append((LABEL if is_label else NUMBER, row, labels, count, group_row, begins, at, at_group))
         if is_label:
-            unit = 2.0**-24
+            impurities.append(_entropy(domain))
+            powers.append(24)
         else:
             whole, power = fixed_point(domain, encoded.rows)
             numbers.append(whole)
-            unit = 2.0 ** (-2 * power)
-        at += (labels if is_label else 1) * groups + 1
-        at_group += groups
-        impurities.append(impurity)
-        units.append(unit)
-    kinds = {isinstance(task, Classify) for task in tasks}
-    if kinds == {True}:
-        shares = np.ones(len(tasks))
-    elif kinds == {False}:
-        shares = np.full(len(tasks), sum(impurities))
-    else:
-        shares = np.array(impurities)
-    table = np.array(rows, dtype=np.int64).reshape(-1, 8)
-    return table, np.array(units) / shares if tasks else np.empty(0), np.concatenate(numbers)
+            impurities.append(_variance(whole, domain))
+            powers.append(2 * power)
+        at += (labels if is_label else 1) * count + 1
+        at_group += count
+    factors = _factors([isinstance(task, Classify) for task in tasks], np.array(impurities), np.array(powers))
+    return np.array(rows, dtype=np.int64).reshape(-1, 8), factors, np.concatenate(numbers)
 
 
-def _impurity(task: Model, domain: Domain, rows: int) -> float:
-    """Entropy in bits or variance of a target in the whole table; an error where there is nothing to learn."""
+def _factors(
+    are_labels: Sequence[bool], impurities: NDArray[np.float64], powers: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """What the score of each target is to be multiplied by; scores and impurities are in multiples of 2^−power."""
+    if all(are_labels):
+        return np.ldexp(1.0, -powers) if len(powers) else np.empty(0)
+    if any(are_labels):
+        return 1 / impurities
+    # In the unit of the largest numbers: the square of a large one would not be a number any more.
+    units = np.ldexp(1.0, powers.min() - powers)
+    return np.asarray(units / np.dot(units, impurities))
+
+
+def _learnable(task: Model, domain: Domain) -> None:
+    """Refuse a target with nothing to learn, and warn of one with too much."""
     counts = domain.counts[:-1]
     if not counts.sum():
-        raise InputError(f"{task.describe()}: all {rows} values are missing, so there is nothing to learn.")
+        raise InputError(
+            f"{task.describe()}: all {domain.counts.sum()} values are missing, so there is nothing to learn."
+        )
     if len(counts) == 1:
         raise InputError(f"{task.describe()}: the column has one value throughout, so there is nothing to learn.")
-    share = counts / counts.sum()
-    if isinstance(task, Classify):
-        if len(counts) > MANY_LABELS:
-            warnings.warn(
-                f"{task.describe()}: the column has {len(counts):,} classes; a number is better served by regress, "
-                "and labels by fewer, coarser ones.",
-                WorkloadWarning,
-                stacklevel=2,
-            )
-        return float(-np.dot(share, np.log2(share)))
-    x = domain.deviations[:-1]
-    mean = float(np.dot(share, x))
-    return float(np.dot(share, (x - mean) ** 2))
+    if isinstance(task, Classify) and len(counts) > MANY_LABELS:
+        warnings.warn(
+            f"{task.describe()}: the column has {len(counts):,} classes; a number is better served by regress, "
+            "and labels by fewer, coarser ones.",
+            WorkloadWarning,
+            stacklevel=2,
+        )
+
+
+def _entropy(domain: Domain) -> float:
+    """Of a label in the whole table, in multiples of 2^−24 bits."""
+    share = domain.counts[:-1] / domain.counts[:-1].sum()
+    return float(-np.dot(share, np.log2(share))) * 2.0**24
+
+
+def _variance(numbers: NDArray[np.int64], domain: Domain) -> float:
+    """Of a number in the whole table, in the square of its unit."""
+    share = domain.counts[:-1] / domain.counts[:-1].sum()
+    mean = float(np.dot(share, numbers))
+    return float(np.dot(share, (numbers - mean) ** 2))
 
 
 def fixed_point(domain: Domain, rows: int) -> tuple[NDArray[np.int64], int]:
@@ -171,7 +195,7 @@ def fixed_point(domain: Domain, rows: int) -> tuple[NDArray[np.int64], int]:
     """
     x = domain.deviations[:-1]
     largest = float(np.max(np.abs(x), initial=0.0))
-    power = 61 - math.frexp(max(largest, 2.0**-900) * rows)[1]
+    power = 61 - math.frexp(max(largest, 2.0**-900))[1] - math.frexp(rows)[1]
     if domain.whole:
         power = min(power, 0)
     return np.rint(np.ldexp(x, power)).astype(np.int64), power

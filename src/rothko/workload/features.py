@@ -4,12 +4,14 @@ A feature that is released as it is stays known to the model whatever the cuts d
 kept within groups of records that these features tell apart: a cut is as good as the parts are pure within each group.
 A sensitive target may then stay diverse over the quasi-identifiers and yet be predictable.
 
-The groups are the leaves of a tree that InfoGain (or Regression) Mondrian grows over those features alone, which also
-discretises numbers. A leaf has at least a hundredth of the records: a hundred groups at most, each with counts to rely
-on.
+The groups are the leaves of a tree that InfoGain (or Regression) Mondrian grows over those features, which also
+discretises numbers. What a feature tells may show only together with a quasi-identifier (one label where both are
+low or both high, the other elsewhere), so its gain is taken within cells of the quasi-identifiers, made by the median.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +19,49 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.workload.tasks import Model
 
-SMALLEST = 100
-"""A group has at least one of this many records."""
+CELLS = 32
+"""At most this many cells of the quasi-identifiers: enough to see an interaction, with records enough in each."""
+MOST = 100
+"""At most this many groups."""
 LEAST_GAIN = 0.01
 
 
-def groups_of(encoded: Encoded, task: Model, *, threads: int = 1) -> tuple[NDArray[np.int32] | None, int]:
-    """The group of each record and how many there are; None and 1 where all features are quasi-identifiers."""
+class Groups(NamedTuple):
+    """Records in groups."""
+
+    codes: NDArray[np.int32]
+    """The group of each record."""
+    total: int
+    """How many groups there are."""
+
+
+def groups_of(encoded: Encoded, task: Model, *, threads: int = 1) -> Groups | None:
+    """The groups that a model's features beyond the quasi-identifiers tell apart; None where it has none."""
     from rothko.engines import memory
     from rothko.methods.mondrian import Mondrian
     from rothko.privacy import KAnonymity
 
-    beyond = encoded.features
-    if beyond is None or task.features is None:
-        return None, 1
-    used = [i for i, line in enumerate(beyond.lines) if line.name in task.features]
-    if not used:
-        return None, 1
-    lines, codes = tuple(beyond.lines[i] for i in used), beyond.codes[used]
-    plain = Encoded(lines, codes, {}, {task.target: encoded.targets[task.target]})
-    least = max(2, -(-encoded.rows // SMALLEST))
+    features = task.features or ()
+    if encoded.features is None or not any(line.name in features for line in encoded.features.lines):
+        return None
+    beyond, seen = _only(encoded.features, features), _only(encoded, features)
+    cells = Groups(np.zeros(encoded.rows, dtype=np.int32), 1)
+    if seen.lines:
+        coarse = (KAnonymity(k=max(2, -(-encoded.rows // CELLS))),)
+        found = memory.partition(seen, coarse, Mondrian(), threads=threads)
+        cells = Groups(found.class_of(), found.classes)
     found = memory.partition(
-        plain,
-        (KAnonymity(k=least),),
+        Encoded(beyond.lines, beyond.codes, {}, {task.target: encoded.targets[task.target]}),
+        (KAnonymity(k=max(2, -(-encoded.rows // MOST))),),
         Mondrian(minimum_gain=LEAST_GAIN),
         workload=(type(task)(task.target),),
-        then_median=False,
+        within=cells,
         threads=threads,
     )
-    return found.class_of(), found.classes
+    return Groups(found.class_of(), found.classes)
+
+
+def _only(encoded: Encoded, names: tuple[str, ...]) -> Encoded:
+    """The lines of some columns."""
+    kept = [i for i, line in enumerate(encoded.lines) if line.name in names]
+    return Encoded(tuple(encoded.lines[i] for i in kept), encoded.codes[kept], {})
