@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench lock clean
+.PHONY: help install demo test check bench experiments lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/make \1|\2/p' Makefile | awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -38,6 +38,9 @@ check: install ## lint, formatting and types
 
 bench: install ## run the benchmarks
 	$(BIN)/python -m benchmarks
+
+experiments: install ## run the papers' experiments (ARGS="--data folder" for those on real data)
+	$(BIN)/python -m experiments workload $(ARGS)
 
 # The build backend is locked too (--build-deps-for), so that `install` can build without isolation.
 # Only `name==version` lines, with their markers, are kept: no hosts, no local paths.

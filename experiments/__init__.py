@@ -1,0 +1,1 @@
+"""The papers' experiments: figures, and a table of what was claimed and what was found."""

@@ -1,0 +1,132 @@
+"""The claims, on results that are made up."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.claims import CLAIMS, checked, table
+from experiments.findings import better_everywhere, diluted, error_falls, included_better, selection_helps
+from experiments.protocol import GUIDED, MEDIAN, gather, one_sided
+
+METHODS = {GUIDED: 0.9, MEDIAN: 0.7}
+NOISE = (0.01, -0.01, 0.0, 0.02)
+
+
+def by_method(better: float = 0.2) -> dict[str, Any]:
+    return {
+        GUIDED: {"2": [0.7 + better + n for n in NOISE], "4": [0.8 + better - n / 2 for n in NOISE]},
+        MEDIAN: {"2": [0.7 + n / 3 for n in NOISE], "4": [0.8 + n for n in NOISE]},
+    }
+
+
+def test_a_claim_holds_if_every_case_is_clear() -> None:
+    clear = better_everywhere({"6": {"accuracy": {"tree": by_method(), "bayes": by_method()}}})
+    assert clear.holds
+    assert "4 of 4 cases" in clear.measured
+
+
+def test_a_claim_fails_if_one_case_does() -> None:
+    found = better_everywhere({"6": {"accuracy": {"tree": by_method(), "bayes": by_method(better=-0.1)}}})
+    assert found.holds is False
+    assert "2 of 4 cases" in found.measured
+
+
+def test_a_difference_that_may_be_chance_is_none() -> None:
+    assert better_everywhere({"6": {"accuracy": {"tree": by_method(better=0.001)}}}).holds is False
+
+
+def test_less_error_is_better() -> None:
+    errors = {"R7": {"tree": by_method(better=-0.2)}}
+    assert error_falls("R7", "tree")({"9": errors}).holds
+    assert error_falls("R7", "tree")({"9": {"R7": {"tree": by_method()}}}).holds is False
+    assert error_falls("hours", "tree")({"9": errors}).holds is None
+
+
+def several(own: float, diluted_by: float) -> dict[str, Any]:
+    """Seven targets: so much better where included, less so the more there are."""
+    rows = {
+        str(n): {
+            str(place): [0.7 + (own - diluted_by * n if place <= n else 0) + noise * place / 9 for noise in NOISE]
+            for place in range(1, 8)
+        }
+        for n in range(1, 8)
+    }
+    return {"10": {"accuracy": {"tree": rows}}}
+
+
+def test_several_targets() -> None:
+    assert included_better("tree")(several(0.2, 0.01)).holds
+    assert diluted("tree")(several(0.2, 0.01)).holds
+    assert "21 of 21 steps go down" in diluted("tree")(several(0.2, 0.01)).measured
+    assert included_better("tree")(several(-0.2, 0.01)).holds is False
+    assert diluted("tree")(several(0.2, -0.01)).holds is False
+
+
+def test_selection_is_compared_with_both_others() -> None:
+    high, low = {"2": [100.0, 110, 120, 99]}, {"2": [1.0, 2, 3, 4]}
+    found = {"median": high, "median of age and salary": high, "selection": low}
+    assert selection_helps("boxes")({"12": {"boxes": found}}).holds
+    worse = selection_helps("regions")({"12": {"regions": found | {"median of age and salary": low}}})
+    assert worse.holds is False
+    assert worse.measured.endswith("not against median of age and salary, k = 2")
+
+
+def test_what_was_not_run_is_not_judged() -> None:
+    rows = checked({"figures": {}})
+    assert len(rows) == len(CLAIMS)
+    assert {row["holds"] for row in rows} == {None}
+    assert all(row["measured"].startswith(("not run:", "not yet:")) for row in rows)
+    assert "do not hold" not in table(rows)
+
+
+def test_every_claim_has_its_own_name() -> None:
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    assert all(re.fullmatch(r"\d+[a-z]", claim.id) for claim in CLAIMS)
+
+
+def test_the_table_gives_the_reason_of_what_does_not_hold() -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "1a", "where": "x", "claim": "c", "measured": "m", "holds": True, "reason": ""},
+        {"id": "1b", "where": "x", "claim": "c", "measured": "m", "holds": False, "reason": "because"},
+    ]
+    lines = table(rows).splitlines()
+    assert lines[2].endswith("| yes |")
+    assert lines[3].endswith("| **no** |")
+    assert lines[-1] == "- **1b**: because"
+
+
+def test_one_sided() -> None:
+    higher, lower = [0.9, 0.8, 0.85], [0.5, 0.45, 0.4]
+    difference, p = one_sided(higher, lower)
+    assert difference == pytest.approx(0.4)
+    assert p < 0.01
+    assert one_sided(lower, higher)[1] == pytest.approx(1 - p)
+    assert one_sided([0.5], [0.4]) == (pytest.approx(0.1), 1.0)
+
+
+def test_gather_puts_trials_side_by_side() -> None:
+    assert gather([{("a", "1"): 1.0, ("b",): 2.0}, {("a", "1"): 3.0}]) == {"a": {"1": [1.0, 3.0]}, "b": [2.0]}
+
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_the_page_is_in_step_with_the_saved_claims() -> None:
+    import json
+
+    from experiments.__main__ import with_table
+
+    page = (ROOT / "docs/experiments.md").read_text("utf-8")
+    rows = json.loads((ROOT / "docs/figures/claims.json").read_text("utf-8"))["claims"]
+    assert with_table(page, table(rows)) == page
+    assert [row["id"] for row in rows] == [claim.id for claim in CLAIMS]
+    for claim, row in zip(CLAIMS, rows, strict=True):
+        assert (claim.claim, claim.where) == (row["claim"], row["where"])
+        assert row["holds"] is not False or row["reason"]
+    for name in re.findall(r"figures/[\w.-]+\.svg", page):
+        assert (ROOT / "docs" / name).exists()
+        assert (ROOT / "docs" / name).with_suffix(".png").stat().st_size <= 100_000
