@@ -17,6 +17,7 @@ import typer
 import rothko
 from rothko import hierarchy_spec
 from rothko.cli import app
+from rothko.engines import ENGINES
 from rothko.errors import PolicyError
 from rothko.methods import METHODS
 from rothko.policy import Column, Policy
@@ -116,6 +117,7 @@ def test_every_key_of_a_policy_is_described() -> None:
         "Workload": {*TASKS, *(p for t in TASKS.values() for p in inspect.signature(t).parameters), *FUNCTIONS},
         "Method": {*METHODS, *(p for m in METHODS.values() for p in inspect.signature(m).parameters)},
     }
+    known["Engine"] = {*ENGINES, *(p for e in ENGINES.values() for p in inspect.signature(e).parameters)}
     for title, names in known.items():
         assert names <= in_backticks(section(text, title)), title
     forms = section(text, "Hierarchies")

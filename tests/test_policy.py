@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from rothko import policy as policy_module
+from rothko.engines import ENGINES, Auto, RothkoS, RothkoT
 from rothko.errors import OutputError, PolicyError
 from rothko.hierarchy_spec import HierarchySpec
 from rothko.policy import Column, Policy, Role
@@ -75,7 +76,7 @@ def test_the_design_example():
 
 def test_defaults():
     policy = Policy.parse(SMALL)
-    assert (policy.publish, policy.engine, policy.order) == ("range", "auto", "random")
+    assert (policy.publish, policy.engine, policy.order) == ("range", Auto(), "random")
     assert (policy.missing, policy.workload, policy.method.relaxed) == ((), (), False)
     assert policy.columns["age"] == Column(role=Role.QUASI_IDENTIFIER)
 
@@ -93,6 +94,24 @@ def test_python_and_yaml_are_the_same():
 def test_method_with_options():
     assert Policy.parse(SMALL + "method: {mondrian: {relaxed: true}}").method.relaxed
     assert Policy.parse(SMALL + "method: {mondrian: }").method == Policy.parse(SMALL).method
+
+
+def test_engine_with_options():
+    written = SMALL + "engine: {rothko-s: {test: normal, alpha: 0.01}}\n"
+    policy = Policy.parse(written)
+    assert policy.engine == RothkoS(test="normal", alpha=0.01)
+    assert policy.dump().endswith("publish: range\nengine: {rothko-s: {test: normal, alpha: 0.01}}\n")
+    assert Policy.parse(SMALL).but(engine=policy.engine) == policy
+    assert Policy.parse(SMALL).but(engine={"rothko-s": {"test": "normal", "alpha": 0.01}}) == policy
+    assert Policy.quick(["age"], qi=["age"], k=2, engine="rothko-t").engine == RothkoT()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_without_options_is_its_name(name):
+    policy = Policy.parse(SMALL + f"engine: {{{name}: }}")
+    assert policy.engine == ENGINES[name]()
+    assert policy.dump().endswith(f"\nengine: {name}\n")
+    assert policy == Policy.parse(SMALL + f"engine: {name}")
 
 
 def test_names_are_text_as_written():
@@ -314,7 +333,19 @@ def test_wrong_privacy(privacy, message):
         ("publish: rang", "publish: 'rang' is not a published form; did you mean 'range'?"),
         ("order: kep", "order: 'kep' is not an order of rows; did you mean 'keep'?"),
         ("engine: memry", "engine: 'memry' is not an engine; did you mean 'memory'?"),
-        ("engine: 3", "engine: must be text, not 3"),
+        ("engine: 3", "engine: an engine is one name and its parameters, {name: {parameter: value}}, not 3"),
+        ("engine: {rothko-s: {tset: naive}}", "engine.rothko-s: unknown parameter 'tset'; did you mean 'test'?"),
+        ("engine: {rothko-s: {test: t}}", "engine.rothko-s: test must be exact, normal or naive, not 't'"),
+        ("engine: {rothko-s: {test: [t]}}", "engine.rothko-s: test must be exact, normal or naive, not ('t',)"),
+        (
+            "engine: {rothko-s: {alpha: 0}}",
+            "engine.rothko-s: alpha must be a number above 0 and at most 0.5, not 0",
+        ),
+        (
+            "engine: {rothko-s: {alpha: 0.6}}",
+            "engine.rothko-s: alpha must be a number above 0 and at most 0.5, not 0.6",
+        ),
+        ("engine: {memory: {alpha: 0.1}}", "engine.memory: unknown parameter 'alpha'; there are none"),
         ("missing: NA", "missing: must be a list, not 'NA'"),
         ("method: mondrain", "method: 'mondrain' is not a method; did you mean 'mondrian'?"),
         ("method: {mondrian: {relax: true}}", "method.mondrian: unknown parameter 'relax'; did you mean 'relaxed'?"),
@@ -624,7 +655,7 @@ def policies(draw):
         workload=workload,
         method=draw(st.sampled_from(["mondrian", {"mondrian": {"relaxed": True}}])),
         publish=draw(st.sampled_from(["range", "region", "mean", "bounds"])),
-        engine=draw(st.sampled_from(["auto", "memory"])),
+        engine=draw(st.sampled_from(["auto", "memory", "rothko-t", "rothko-s", {"rothko-s": {"alpha": 0.01}}])),
         missing=draw(st.lists(texts, max_size=3)),
         order=draw(st.sampled_from(["random", "keep"])),
     )
@@ -640,7 +671,7 @@ def test_what_is_dumped_is_read_back(policy):
     # Equality goes by the digest, so the fields are compared on their own.
     assert list(again.columns.items()) == list(policy.columns.items())
     assert (again.privacy, again.method, again.missing) == (policy.privacy, policy.method, policy.missing)
-    assert again.workload == policy.workload
+    assert (again.workload, again.engine) == (policy.workload, policy.engine)
 
 
 @settings(deadline=None)  # the first example imports the registries
@@ -703,6 +734,8 @@ def test_the_schema_is_a_schema_and_accepts_the_example():
         ("method: mondrian", "method: {mondrian: {relax: true}}"),
         ("publish: range", "publish: rang"),
         ("engine: auto", "engine: car"),
+        ("engine: auto", "engine: {rothko-s: {test: t}}"),
+        ("engine: auto", "engine: {rothko-t: {alpha: 0.1}}"),
         ("engine: auto", "engin: auto"),
         ("engine: auto", "workload: {classify: {target: salary}}"),
         ("engine: auto", "workload: [{clasify: {target: salary}}]"),

@@ -1,43 +1,55 @@
 """The one flow: source → schema → encode → partition → recode → publish → verify → measure.
 
 ``anonymize`` runs it and returns a verified :class:`Release`. Saving writes to temporary names, verifies
-the written bytes again, and only then moves them into place.
+the written bytes again, and only then moves them into place. A table that does not fit in memory goes the
+same way in parts (:mod:`rothko.engines.disk`), and its release is kept in a file.
 """
 
 from __future__ import annotations
 
-import hashlib
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko.data.coded import Outline
 from rothko.data.csv_dialect import CsvOptions, typed_text
 from rothko.data.draft import Draft
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import Source, open_source
-from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, VerificationError
+from rothko.engines import ENGINES
+from rothko.engines.plan import choose_engine
+from rothko.errors import InfeasibleError, PolicyError, PrivacyWarning
 from rothko.methods.partition import Partition
-from rothko.metrics.loss import Loss, box_widths, loss
-from rothko.metrics.workload import View, workload_loss
 from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
 from rothko.release.certificate import Certificate
-from rothko.release.publish import Published, check_statistics, publish, statistics_asked
+from rothko.release.publish import check_statistics, statistics_asked
 from rothko.release.recoding import Recoding, columns_of, large_files
-from rothko.release.rows import Rows, assemble, random_order
-from rothko.release.verify import Verification, verify
+from rothko.release.rows import Rows
+from rothko.release.save import Saved as Saved
+from rothko.release.save import is_text, sha256, stage_files, suffix_like, timed, verified
+from rothko.release.stored import StoredRelease
+from rothko.release.stream import Stream, lost_by, public, released_rows
+from rothko.release.verify import Verification
 from rothko.release.write import Staging, companions, decoded, output_place, staging, write_rows
 from rothko.threads import count_threads
+
+if TYPE_CHECKING:
+    from rothko.engines.options import RothkoS, RothkoT
+
+PEEK = 10_000
+"""Records that are looked at to tell how many bytes a table takes."""
+PACKED = 6
+"""How many times larger a compressed text file is than its bytes, about."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done, and how much there is."""
@@ -45,15 +57,6 @@ Progress = Callable[[str, int, int], None]
 
 def _silent(stage: str, done: int, total: int) -> None:
     pass
-
-
-class Saved(NamedTuple):
-    """Where a release was written, and the certificate of the written bytes."""
-
-    data: Path
-    certificate_path: Path
-    recoding_path: Path | None
-    certificate: Certificate
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -89,24 +92,31 @@ class Release:
         shown = {column.name: column.values.take(pa.array(column.of_class)) for column in columns}
         return pa.table({**shown, "records": self._sizes})
 
+    def verified(self) -> Release:
+        """The same release, verified as it is in memory; an error where it does not hold what was asked."""
+        timings = dict(self.certificate.timings)
+        with timed(timings, "verify"):
+            checked = self._verified(self.arrow)
+        return replace(self, certificate=replace(self.certificate, verification=checked, timings=timings))
+
     def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
         """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
 
         Nothing is in place before it is verified, and nothing stays if it fails.
         """
-        suffix = ".parquet" if self._source.path is None else _suffix_like(self._source.path)
+        suffix = suffix_like(self._source.path)
         data, folder = output_place(Path(out), source=self._source.path, overwrite=overwrite, suffix=suffix)
         certificate_path, recoding_path = companions(data, folder)
         timings = dict(self.certificate.timings)
         with staging(folder) as stage, ThreadPoolExecutor(2) as pool:
             temporary = stage.place_for(data)
             # Writing and verifying leave the interpreter free: the recoding is put together beside them.
-            recoded = pool.submit(_stage_recoding, self.recoding, recoding_path, stage)
-            with _timed(timings, "write"):
+            recoded = pool.submit(self._stage_recoding, recoding_path, stage)
+            with timed(timings, "write"):
                 write_rows(self._as_written(data), temporary, threads=self._threads)
-            with _timed(timings, "verify"):
-                hashed = pool.submit(_sha256, temporary)
-                checked = _verified(temporary, self._rows, self.certificate.policy, self._threads)
+            with timed(timings, "verify"):
+                hashed = pool.submit(sha256, temporary)
+                checked = self._verified(temporary)
             certificate = replace(
                 self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
             )
@@ -115,10 +125,18 @@ class Release:
             stage.commit(stale=(recoding_path, *large_files(recoding_path)))
         return Saved(data, certificate_path, None if self.recoding is None else recoding_path, certificate)
 
+    def _stage_recoding(self, path: Path, stage: Staging) -> None:
+        stage_files({} if self.recoding is None else self.recoding.files(path), stage)
+
+    def _verified(self, data: Path | pa.Table) -> Verification:
+        names = {name: [column.name for column in shown] for name, shown in self._rows.published.items()}
+        return verified(
+            data, len(self._rows.classes), self._rows.columns, names, self.certificate.policy, threads=self._threads
+        )
+
     def _as_written(self, data: Path) -> Rows:
         """The rows; kept columns of a text file get their types back in a file that has types."""
-        text = (".csv", ".tsv")
-        if self._source.path is None or data.suffix in text or _suffix_like(self._source.path) not in text:
+        if is_text(data) or not is_text(self._source.path):
             return self._rows
         kept = {name: typed_text(column) for name, column in columns_of(self._rows.kept)}
         return replace(self._rows, kept=pa.table(kept))
@@ -132,9 +150,10 @@ def anonymize(
     seed: int = 0,
     threads: int | None = None,
     memory: int | None = None,
+    spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = _silent,
-) -> Release:
+) -> Release | StoredRelease:
     """Make a release of a table and verify it.
 
     Parameters
@@ -150,7 +169,9 @@ def anonymize(
     threads
         All cores where it is None.
     memory
-        The most bytes that the run may take; refused beforehand where the table needs more.
+        The most bytes that the process may take; a table that needs more goes to an engine on disk.
+    spill_dir
+        Where engines on disk make their private folder; the system's folder for temporary files by default.
 
     Examples
     --------
@@ -161,12 +182,12 @@ def anonymize(
     ['[23, 27]', '[31, 35]']
     """
     release = prepare(
-        data, policy, engine=engine, seed=seed, threads=threads, memory=memory, csv=csv, progress=progress
-    )
-    timings = dict(release.certificate.timings)
-    with _timed(timings, "verify"):
-        checked = _verified(release.arrow, release._rows, release.certificate.policy, release._threads)
-    return replace(release, certificate=replace(release.certificate, verification=checked, timings=timings))
+        data, policy, engine=engine, seed=seed, threads=threads, memory=memory, spill_dir=spill_dir, csv=csv,
+        progress=progress,
+    )  # fmt: skip
+    if isinstance(release, Stream):
+        return release.store()
+    return release.verified()
 
 
 def prepare(
@@ -177,13 +198,13 @@ def prepare(
     seed: int = 0,
     threads: int | None = None,
     memory: int | None = None,
+    spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = _silent,
-) -> Release:
+) -> Release | Stream:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
     policy = as_policy(policy)
     threads = count_threads(threads)
-    name, reason = _choose_engine(engine or policy.engine)
     if policy.order == "keep":
         warnings.warn(
             "order: keep leaves the rows in the order of the input, which may tell who is who.",
@@ -195,36 +216,58 @@ def prepare(
             "publish: region needs a global recoding, and relaxed Mondrian has none; "
             "publish a range, or set relaxed: false."
         )
-    timings: dict[str, float] = {}
     source = open_source(data, csv=csv)
     match(source.names, policy, source.label)
-    with _timed(timings, "read"):
+    asked = engine or policy.engine.name
+    name, reason = choose_engine(source.rows or 0, _size(source, policy), memory=memory, asked=asked)
+    if name != "memory":
+        from rothko.engines.disk import stream
+
+        options = policy.engine if policy.engine.name == name else ENGINES[name]()
+        return stream(
+            source, policy, cast("RothkoT | RothkoS", options), reason, check=partial(_possible, policy=policy),
+            memory=memory, spill_dir=None if spill_dir is None else Path(spill_dir), seed=seed, threads=threads,
+            progress=progress,
+        )  # fmt: skip
+    return in_memory(source, policy, reason=reason, seed=seed, threads=threads, memory=memory, progress=progress)
+
+
+def in_memory(
+    source: Source,
+    policy: Policy,
+    *,
+    reason: str = "asked for",
+    seed: int = 0,
+    threads: int = 1,
+    memory: int | None = None,
+    progress: Progress = _silent,
+) -> Release:
+    """The flow up to verification by the engine ``memory``, whichever the policy asks for."""
+    match(source.names, policy, source.label)
+    timings: dict[str, float] = {}
+    with timed(timings, "read"):
         progress("read", 0, 1)
         table = _read(source, policy)
-        _fits(table, memory)
+        choose_engine(table.num_rows, table.nbytes, memory=memory, asked="memory")
         progress("read", 1, 1)
-    with _timed(timings, "encode"):
+    with timed(timings, "encode"):
         progress("encode", 0, 1)
         encoded = encode(typed(table, policy), policy, threads=threads)
-        _feasible(encoded, policy)
+        _feasible(encoded, encoded.rows, policy)
         check_statistics(encoded.lines, statistics_asked(policy.workload))
         progress("encode", 1, 1)
-    with _timed(timings, "partition"):
+    with timed(timings, "partition"):
         partition = _partition(encoded, policy, threads, progress)
-    with _timed(timings, "publish"):
+    with timed(timings, "publish"):
         progress("publish", 0, 1)
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
-        classes = partition.class_of()
-        order = random_order(classes, kept, seed, threads=threads) if policy.order == "random" else None
-        published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
-        _no_clash(published, kept)
-        rows = assemble(source.names, published, kept, classes, order, threads=threads)
+        rows, classes = released_rows(encoded, partition, kept, source.names, policy, seed=seed, threads=threads)
         progress("publish", 1, 1)
-    with _timed(timings, "measure"):
-        recoding = Recoding.of(encoded, partition, published, policy)
-        lost = _lost(encoded, partition, classes, published, policy)
+    with timed(timings, "measure"):
+        recoding = Recoding.of(encoded, partition, rows.published, policy)
+        lost = public(lost_by(encoded, partition, classes, rows.published, policy))
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
-    certificate = Certificate(policy, unchecked, lost, seed, name, reason, notes=source.notes, timings=timings)
+    certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=source.notes, timings=timings)
     return Release(certificate, recoding, rows, partition.sizes, source, threads)
 
 
@@ -239,49 +282,36 @@ def as_policy(policy: Policy | Draft | str | Path | Mapping[str, Any]) -> Policy
     return Policy.model_validate(dict(policy))
 
 
-def _choose_engine(asked: str) -> tuple[str, str]:
-    if asked == "auto":
-        return "memory", "the table fits in memory"
-    if asked != "memory":
-        raise PolicyError(f"{asked!r} is not an engine; there are 'auto', 'memory'.")
-    return asked, "asked for"
-
-
 def _read(source: Source, policy: Policy) -> pa.Table:
     columns = [name for name in source.names if name not in policy.identifiers]
     as_text = written_as_text(policy)
-    if source.path is not None and _suffix_like(source.path) in (".csv", ".tsv"):
+    if is_text(source.path):
         # What is released as it is keeps its very characters.
         as_text |= set(policy.kept + policy.sensitive)
     return source.read(columns, as_text=as_text)
 
 
-def _suffix_like(path: Path) -> str:
-    name = path.name.lower().removesuffix(".gz")
-    endings = {
-        ".tsv": ".tsv",
-        ".csv": ".csv",
-        ".txt": ".csv",
-        ".arrow": ".arrow",
-        ".feather": ".feather",
-        ".ipc": ".arrow",
-    }
-    return endings.get(Path(name).suffix, ".parquet")
+def _size(source: Source, policy: Policy) -> int:
+    """About how many bytes the table takes as an Arrow table; nothing for one that is in memory already."""
+    if source.path is None:
+        return 0
+    if source.rows is None:
+        return source.bytes * (PACKED if source.path.name.lower().endswith(".gz") else 1)
+    columns = [name for name in source.names if name not in policy.identifiers]
+    first = next(iter(source.batches(columns, rows=PEEK)))
+    return int(-(-first.nbytes * source.rows // first.num_rows))
 
 
-def _fits(table: pa.Table, memory: int | None) -> None:
-    """Refuse a table that needs more than the limit: six times its size, as measured, and the program itself."""
-    needed = 6 * table.nbytes + 300_000_000
-    if memory is not None and needed > memory:
-        raise InputError(
-            f"The table needs about {needed / 1e9:.1f} GB in memory and the limit is {memory / 1e9:.1f} GB; "
-            "raise --memory, or release it in parts."
-        )
+def _possible(outline: Outline, *, policy: Policy) -> None:
+    """Refuse what cannot be released as asked, from what is known of the whole table."""
+    nobody = outline.encoded(outline.nobody())
+    _feasible(nobody, outline.rows, policy)
+    check_statistics(outline.lines, statistics_asked(policy.workload))
 
 
-def _feasible(encoded: Encoded, policy: Policy) -> None:
+def _feasible(encoded: Encoded, rows: int, policy: Policy) -> None:
     """Refuse what the whole table, as one class, does not satisfy: no partition of it can."""
-    whole = Statistics.whole(encoded.rows, encoded.sensitive, policy.privacy)
+    whole = Statistics.whole(rows, encoded.sensitive, policy.privacy)
     for requirement in policy.privacy:
         for part in reversed(requirement.parts):
             if not part.satisfied(whole)[0]:
@@ -302,64 +332,3 @@ def _partition(encoded: Encoded, policy: Policy, threads: int, progress: Progres
     return memory.partition(
         encoded, policy.privacy, policy.method, workload=policy.workload, threads=threads, progress=report
     )
-
-
-def _lost(
-    encoded: Encoded,
-    partition: Partition,
-    classes: NDArray[np.int32],
-    published: Mapping[str, Sequence[Published]],
-    policy: Policy,
-) -> Loss:
-    """What the release loses, as it may stand in its certificate."""
-    lost = loss(encoded.lines, box_widths(encoded.lines, partition.low, partition.high), partition.sizes)
-    if not policy.workload:
-        return lost
-    view = View.of(encoded, partition, classes, published, policy)
-    told = tuple(task.public(lost.smallest_class) for task in workload_loss(view, policy.workload))
-    return replace(lost, workload=told)
-
-
-def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> None:
-    """Refuse to publish two columns under one name: age_min beside a column that is called so already."""
-    names = [column.name for shown in published.values() for column in shown] + kept.column_names
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise PolicyError(
-            f"The release would have two columns {twice!r}: bounds and means of a class are called so, "
-            "and there is a column of that name already; rename it."
-        )
-
-
-def _verified(data: Path | pa.Table, rows: Rows, policy: Policy, threads: int) -> Verification:
-    """Verify, and fail closed: also when rows or columns are not those that were meant to leave."""
-    names = {name: [column.name for column in shown] for name, shown in rows.published.items()}
-    found = verify(data, policy.privacy, names, missing=policy.missing, threads=threads)
-    if found.columns != tuple(rows.columns) or found.rows != len(rows.classes):
-        raise VerificationError(
-            "Verification failed: the written table has other rows or columns than it should; nothing was released."
-        )
-    for finding in found.findings:
-        if not finding.holds:
-            raise VerificationError(
-                f"Verification failed: {finding.requirement.describe()} does not hold in {finding.violating_classes} "
-                f"of {finding.classes} classes; nothing was released. Please report this."
-            )
-    return found
-
-
-def _stage_recoding(recoding: Recoding | None, path: Path, stage: Staging) -> None:
-    for target, content in ({} if recoding is None else recoding.files(path)).items():
-        stage.write(target, content)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _timed(timings: dict[str, float], stage: str) -> Iterator[None]:
-    begun = time.perf_counter()
-    yield
-    timings[stage] = timings.get(stage, 0.0) + time.perf_counter() - begun

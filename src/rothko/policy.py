@@ -141,7 +141,8 @@ class Policy(BaseModel):
     publish
         The form in which generalised values are written.
     engine
-        Where the work is done; ``auto`` chooses.
+        Where the work is done, and its options: an object of :mod:`rothko.engines`, its name, or a mapping; ``auto``
+        chooses.
     missing
         Values that stand for a missing one, beside the empty field.
     order
@@ -188,10 +189,14 @@ class Policy(BaseModel):
     method: Annotated[
         Any,
         PlainValidator(lambda v: policy_entries.read(v, policy_entries.methods(), "method")),
-        PlainSerializer(policy_entries.write_method),
+        PlainSerializer(policy_entries.write_short),
     ] = Field(default_factory=lambda: policy_entries.methods()["mondrian"]())
     publish: Publish = "range"
-    engine: str = "auto"
+    engine: Annotated[
+        Any,
+        PlainValidator(lambda v: policy_entries.read(v, policy_entries.engines(), "engine")),
+        PlainSerializer(policy_entries.write_short),
+    ] = Field(default_factory=lambda: policy_entries.engines()["auto"]())
     missing: tuple[str, ...] = ()
     order: RowOrder = "random"
 
@@ -199,13 +204,6 @@ class Policy(BaseModel):
     @classmethod
     def _no_workload(cls, workload: Any) -> Any:
         return () if workload is None else workload
-
-    @field_validator("engine")
-    @classmethod
-    def _known_engine(cls, engine: str) -> str:
-        if engine not in policy_entries.engines():
-            raise MistakeError(f"{engine!r} is not an engine; {hint(engine, policy_entries.engines())}")
-        return engine
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -300,7 +298,7 @@ class Policy(BaseModel):
         workload: Iterable[Any] = (),
         method: Any = "mondrian",
         publish: str = "range",
-        engine: str = "auto",
+        engine: Any = "auto",
         missing: Iterable[str] = (),
         types: Mapping[str, str] | None = None,
         hierarchies: Mapping[str, Any] | None = None,
@@ -400,8 +398,9 @@ class Policy(BaseModel):
         for key in ("privacy", "workload"):
             if key in document:
                 document[key] = [{name: Flow(given)} for entry in document[key] for name, given in entry.items()]
-        if isinstance(document["method"], dict):
-            document["method"] = Flow(document["method"])
+        for key in ("method", "engine"):
+            if isinstance(document[key], dict):
+                document[key] = Flow(document[key])
         return yaml_lines.write(document)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""Entries of a policy that are one name and its parameters: requirements, tasks, methods.
+"""Entries of a policy that are one name and its parameters: requirements, tasks, methods, engines.
 
 Each is a dataclass in a registry, ``{"name": Class}``, that checks its parameters on construction.
 Here they are read from what a person wrote, ``{name: {parameter: value}}``, and written back.
@@ -38,25 +38,26 @@ def methods() -> dict[str, Any]:
     return dict(METHODS)
 
 
-def engines() -> tuple[str, ...]:
-    """What a policy may say about the engine."""
+def engines() -> dict[str, Any]:
+    """The engines by their name."""
     from rothko.engines import ENGINES
 
-    return ("auto", *ENGINES)
+    return dict(ENGINES)
 
 
 def read(written: Any, known: dict[str, Any], noun: str) -> Any:
-    """Make the requirement, task or method that was written as an object, a name, or a name and its parameters."""
+    """Make what was written as an object, a name, or a name and its parameters."""
     if isinstance(written, tuple(known.values())):
         return written
+    noun = f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
     entry = {written: {}} if isinstance(written, str) else written
     if not isinstance(entry, Mapping) or len(entry) != 1:
         raise MistakeError(
-            f"a {noun} is one name and its parameters, {{name: {{parameter: value}}}}, not {show(written)}"
+            f"{noun} is one name and its parameters, {{name: {{parameter: value}}}}, not {show(written)}"
         )
     [(name, given)] = entry.items()
     if name not in known:
-        raise MistakeError(f"{show(name)} is not a {noun}; {hint(name, known)}", key=str(name))
+        raise MistakeError(f"{show(name)} is not {noun}; {hint(name, known)}", key=str(name))
     parameters = {parameter.name: parameter for parameter in parameters_of(known[name])}
     given = {} if given is None else given
     if not isinstance(given, Mapping):
@@ -98,7 +99,7 @@ def _frozen(value: Any) -> Any:
 
 
 def write(chosen: Any) -> dict[str, Any]:
-    """Write a requirement, task or method as its name and the parameters that are not the default."""
+    """Write an entry as its name and the parameters that are not the default."""
     given = {}
     for parameter in parameters_of(chosen):
         value = getattr(chosen, parameter.name)
@@ -108,10 +109,10 @@ def write(chosen: Any) -> dict[str, Any]:
     return {chosen.name: given}
 
 
-def write_method(method: Any) -> Any:
-    """Write a method as its name alone where all its parameters are the default."""
-    written = write(method)
-    return written if written[method.name] else method.name
+def write_short(chosen: Any) -> Any:
+    """Write a method or an engine as its name alone where all its parameters are the default."""
+    written = write(chosen)
+    return written if written[chosen.name] else chosen.name
 
 
 def plain(value: Any) -> Any:

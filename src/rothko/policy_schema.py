@@ -21,7 +21,7 @@ def json_schema() -> dict[str, Any]:
         "workload": {"anyOf": [{"type": "array", "items": _named_schema(tasks())}, {"type": "null"}]},
         "method": {"anyOf": [{"enum": list(methods())}, _named_schema(methods())]},
         "publish": {"enum": list(get_args(Publish))},
-        "engine": {"enum": list(engines())},
+        "engine": {"anyOf": [{"enum": list(engines())}, _named_schema(engines())]},
         "missing": {"type": "array", "items": scalar},
         "order": {"enum": list(get_args(RowOrder))},
     }

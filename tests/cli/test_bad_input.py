@@ -684,7 +684,7 @@ def test_what_fails_verification_is_not_released(out: str, rothko, folder, monke
         bad = Finding(KAnonymity(k=2), 2, 1, False, found.classes, 3, 3)
         return replace(found, findings=(bad, *found.findings[1:]))
 
-    monkeypatch.setattr("rothko.flow.verify", failing)
+    monkeypatch.setattr("rothko.release.save.verify", failing)
     before = everything_in(folder)
     ran = rothko("anonymize", "people.csv", "--policy", "policy.yaml", "--out", out)
     assert_refused(ran, 4, "k-anonymity with k = 2 does not hold in 3 of")
@@ -693,7 +693,7 @@ def test_what_fails_verification_is_not_released(out: str, rothko, folder, monke
 
 @pytest.mark.parametrize("change", [{"rows": 11}, {"columns": ("age", "sex")}])
 def test_a_file_that_is_not_what_it_should_be_is_not_released(change: dict[str, Any], rothko, folder, monkeypatch):
-    monkeypatch.setattr("rothko.flow.verify", lambda *a, **o: replace(verify(*a, **o), **change))
+    monkeypatch.setattr("rothko.release.save.verify", lambda *a, **o: replace(verify(*a, **o), **change))
     lay_out(folder, {})
     before = everything_in(folder)
     assert_refused(rothko(*BY_POLICY.split()), 4, "other rows or columns")
@@ -707,7 +707,7 @@ def test_a_bug_is_told_without_cell_values(rothko, folder, monkeypatch):
     def stumble(*_: Any, **__: Any) -> None:
         raise ValueError(f"cannot convert {SECRET}")
 
-    monkeypatch.setattr("rothko.flow.verify", stumble)
+    monkeypatch.setattr("rothko.release.save.verify", stumble)
     before = everything_in(folder)
     ran = rothko(*BY_POLICY.split())
     assert ran.code == 1

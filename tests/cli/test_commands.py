@@ -234,9 +234,18 @@ def test_generate_agrawal(ending: str, steward):
 
 def test_demo(steward, folder):
     ran = steward("demo", "-n", 800)
-    assert ran.out.count("$ rothko ") == 6
+    assert ran.out.count("$ rothko ") == 9
     assert "Five rows of the release." in ran.out
+    assert "bits of entropy within classes" in ran.out
+    assert "accuracy  tree" in ran.out
     assert list(folder.iterdir()) == []
+
+
+def test_demo_without_scikit_learn(steward, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    ran = steward("demo", "-n", 800)
+    assert ran.out.count("$ rothko ") == 8
+    assert 'pip install "rothko[learn]"' in ran.out
 
 
 # ── a program of its own ─────────────────────────────────────────────────────────────────────────

@@ -70,6 +70,26 @@ def test_the_file_checks_and_takes_new_records(released: str, rothko) -> None:
     assert sorted(shown) == sorted(new), "they show what their classes show, statistics and all"
 
 
+def test_numbers_too_large_to_be_squared_are_null(folder: Path, rothko) -> None:
+    rows = [row.replace(".5", "e300") for row in ROWS]
+    Path("people.csv").write_text("\n".join(["age,sex,pay,disease", *rows]) + "\n", encoding="utf-8")
+    Path("policy.yaml").write_text(POLICY.replace("PUBLISH", "range"), encoding="utf-8")
+    ran = rothko("anonymize", "people.csv", "--policy", "policy.yaml", "--out", "out", "--json")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out, parse_constant=pytest.fail)["loss"]["workload"][1]
+    assert found == {"task": "regress", "target": "pay", "wmse": None, "variance": None}
+
+
+def test_what_rounding_leaves_is_no_error(folder: Path, rothko) -> None:
+    rows = [f"{20 + i}.1,{'fm'[i % 2]},{i}.5,{'flu' if i % 3 else 'cold'}" for i in range(300)]
+    Path("people.csv").write_text("\n".join(["age,sex,pay,disease", *rows]) + "\n", encoding="utf-8")
+    Path("policy.yaml").write_text(POLICY.replace("PUBLISH", "range"), encoding="utf-8")
+    assert rothko("anonymize", "people.csv", "--policy", "policy.yaml", "--out", "out").code == 0
+    ran = rothko("measure", "people.csv", "out/release.csv", "--policy", "policy.yaml")
+    assert "error 0 %" in ran.out
+    assert "e-1" not in ran.out
+
+
 def test_a_mean_alone_has_no_penalty_and_no_box(folder: Path, rothko) -> None:
     Path("people.csv").write_text("\n".join(["age,sex,pay,disease", *ROWS]) + "\n", encoding="utf-8")
     asked = POLICY.replace("PUBLISH", "mean").replace("[count, avg, max]", "[avg]")

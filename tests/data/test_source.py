@@ -446,3 +446,106 @@ def test_data_that_is_no_table(data: Any) -> None:
 
 def test_duplicate_columns_are_named() -> None:
     assert refusal(pd.DataFrame([[1, 2]], columns=["a", "a"])) == "the pandas DataFrame has the column 'a' 2 times."
+
+
+# ── in pieces ────────────────────────────────────────────────────────────────────────────────────
+
+PEOPLE = pa.table(
+    {
+        "age": pa.array([None if i % 11 == 0 else i % 90 for i in range(1_000)]),
+        "pay": pa.array([i / 4 for i in range(1_000)]),
+        "name": pa.array([f"{SECRET} {i}" for i in range(1_000)]),
+        "day": pa.array([datetime.date(2024, 1, 1) + datetime.timedelta(days=i % 50) for i in range(1_000)]),
+        "city": pa.array([f"city, {i % 7}" for i in range(1_000)]),
+    }
+)
+
+
+def stored(folder: Path, name: str) -> Path:
+    path = folder / name
+    if name.endswith(".parquet"):
+        pq.write_table(PEOPLE, path, row_group_size=300)
+    elif name.endswith(".feather"):
+        feather.write_feather(PEOPLE, str(path), chunksize=300)
+    elif name.endswith(".arrow"):
+        feather.write_feather(PEOPLE, str(path), compression="uncompressed")
+    else:
+        text = PEOPLE.to_pandas().astype({"age": "Int64"}).to_csv(index=False)
+        encoding = "utf-16" if "16" in name else "utf-8"
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode(encoding))
+    return path
+
+
+FILES = ["people.parquet", "people.feather", "people.arrow", "people.csv", "people.csv.gz", "people16.csv"]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("count", [1, 64, 300, 5_000])
+def test_pieces_put_together_are_the_whole(folder: Path, name: str, count: int) -> None:
+    source = open_source(stored(folder, name))
+    columns = ["city", "age", "pay", "day"]
+    for as_text in ((), ("pay",)):
+        pieces = list(source.batches(columns, as_text=as_text, rows=count, threads=2))
+        assert all(piece.num_rows <= count for piece in pieces)
+        assert len(pieces) <= 1 + 1_300 // count
+        assert pa.concat_tables(pieces).equals(source.read(columns, as_text=as_text))
+    assert pa.concat_tables(source.batches(["pay"], as_text=["pay"])).equals(source.read(["pay"], as_text=["pay"]))
+    assert source.bytes == (folder / name).stat().st_size
+    assert source.rows in (None, 1_000)
+
+
+def test_dataframes_in_pieces() -> None:
+    for data in (PEOPLE, PEOPLE.to_pandas(), pl.from_arrow(PEOPLE), {"age": [1, 2, 3]}):
+        source = open_source(data)
+        pieces = list(source.batches(rows=2))
+        assert pa.concat_tables(pieces).equals(source.read())
+        assert {piece.num_rows for piece in pieces} <= {1, 2}
+
+
+def test_long_records_come_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rothko.data.source.PIECE_BYTES", 10_000)
+    pieces = list(open_source({"text": ["x" * 1_000] * 100}).batches())
+    assert len(pieces) >= 10
+    assert sum(piece.num_rows for piece in pieces) == 100
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_pieces_of_a_file_that_is_cut_short(folder: Path, name: str) -> None:
+    path = stored(folder, name)
+    source, again = open_source(path), open_source(path)
+    list(again.batches())
+    whole = path.read_bytes()
+    for end in (len(whole) // 2, len(whole) - 3):
+        path.write_bytes(whole[:end])
+        with pytest.raises(InputError) as caught:
+            list(source.batches())
+        if end == len(whole) // 2:
+            with pytest.raises(InputError):
+                list(again.batches())
+        assert SECRET not in str(caught.value)
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz"])
+def test_pieces_of_a_text_file_with_a_ragged_line_at_its_end(folder: Path, name: str) -> None:
+    text = "a,b\n" + "1,x\n" * 300_000 + f"1,{SECRET},3\n"
+    path = write(folder, gzip.compress(text.encode()) if name.endswith("gz") else text, name)
+    with pytest.raises(InputError, match=r"line 300002: the line has 3 fields and the header has 2\.") as caught:
+        list(open_source(path).batches())
+    assert SECRET not in str(caught.value)
+
+
+def test_a_large_gzip_file_that_is_cut_short(folder: Path) -> None:
+    text = "a,b\n" + "".join(f"{i * 7919 % 100_003},{SECRET}\n" for i in range(100_000))
+    whole = gzip.compress(text.encode())
+    path = write(folder, whole[: len(whole) - 100], "people.csv.gz")
+    assert refusal(path) == "people.csv.gz cannot be read to its end: it is damaged or cut short."
+    with pytest.raises(InputError, match="damaged or cut short"):
+        list(open_source(path).batches())
+
+
+def test_an_empty_table_in_pieces(folder: Path) -> None:
+    path = folder / "people.parquet"
+    pq.write_table(PEOPLE.slice(0, 0), path)
+    with pytest.raises(InputError, match="no records"):
+        list(open_source(path).batches())

@@ -9,21 +9,27 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import plain
 from rothko.data.hierarchy import Hierarchy, Tree
+from rothko.kernels import allowed as kall
 from rothko.kernels import arrange as ka
 from rothko.kernels import codes as kc
 from rothko.kernels import descend as kd
+from rothko.kernels import gain as kg
 from rothko.kernels import median as kmed
 from rothko.kernels import mondrian as km
 from rothko.kernels import nodes as kn
 from rothko.kernels import order as ko
+from rothko.kernels import requirements as kr
+from rothko.kernels import selection as ks
 from rothko.kernels import text as kt
+from rothko.workload.criteria import logarithms
 
 Arguments = tuple[Any, ...]
 
@@ -285,12 +291,306 @@ def child_twin(rows: np.ndarray, first: int, count: int, code: int) -> int:
     return np.flatnonzero((children[:, 1] <= code) & (code <= children[:, 2]))[0]
 
 
+# ── ranking anew, children, good positions ───────────────────────────────────────────────────────
+
+
+def code_of(known: np.ndarray | None, rank: int) -> int:
+    """Node 1, line 1; the codes stand from place 2 on."""
+    maps = np.concatenate([[-5, -5], [] if known is None else known, [-5]]).astype(np.int32)
+    maps_at = np.array([[-1, -1], [-1, -1 if known is None else 2]], dtype=np.int32)
+    return kn.code_of(maps, maps_at, 1, 1, np.int32(rank))
+
+
+def code_of_cases() -> Iterator[Arguments]:
+    for rank in (0, 1, 2):
+        yield None, rank
+        yield np.array([4, 7, 9]), rank
+
+
+def rank_anew(column: np.ndarray, known: np.ndarray | None, room: int) -> Arguments:
+    """The ranks; the codes that they stand for; what stood in the maps before; the ends of the line in the node."""
+    table, a, start, end = in_table(column)
+    before = np.concatenate([[-5, -5], [] if known is None else known]).astype(np.int32)
+    maps = np.concatenate([before, np.full(room, -6)]).astype(np.int32)
+    maps_at = np.full((3, 3), -1, dtype=np.int32)
+    maps_at[2, a] = -1 if known is None else 2
+    low, high = np.full((2, 3, 3), -5, dtype=np.int32)
+    low[2, a], high[2, a] = column.min(), column.max()
+    maps, filled = ka.rank_anew(table, a, start, end, 2, low, high, maps, maps_at, np.int64(before.size))
+    assert np.all(np.delete(table[a], np.arange(int(start), int(end))) == -77), "other records stay as they are"
+    at = maps_at[2, a]
+    return table[a, int(start) : int(end)], maps[at:filled], maps[: before.size], at, low[2, a], high[2, a]
+
+
+def rank_anew_twin(column: np.ndarray, known: np.ndarray | None, room: int) -> Arguments:
+    codes, ranks = np.unique(column, return_inverse=True)
+    before = [-5, -5, *([] if known is None else known)]
+    return ranks, codes if known is None else known[codes], before, len(before), 0, len(codes) - 1
+
+
+def rank_anew_cases() -> Iterator[Arguments]:
+    random = np.random.default_rng(12)
+    for column in columns():
+        for room in (0, column.size):  # the maps must grow, or have room
+            yield column, None, room
+        if column.max() < 5000:  # ranked before: the codes are ranks of others
+            known = np.sort(random.choice(70_000, column.max() + 1, replace=False))
+            yield column, known.astype(np.int32), int(random.integers(9))
+
+
+def split(column: np.ndarray, rows: np.ndarray, first: int, count: int) -> Arguments:
+    child, sizes = np.full(column.size, 99, dtype=np.int32), np.full(count, 99, dtype=np.int64)
+    ka.split(*in_table(column), first, count, rows, child, sizes)
+    return child, sizes
+
+
+def split_twin(column: np.ndarray, rows: np.ndarray, first: int, count: int) -> Arguments:
+    child = [child_twin(rows, first, count, code) for code in column]
+    return child, np.bincount(np.array(child, dtype=np.int64), minlength=count)
+
+
+def split_cases() -> Iterator[Arguments]:
+    random = np.random.default_rng(13)
+    for tree, rows in trees():
+        for node in np.flatnonzero(tree.n_children > 0):
+            for size in (1, 2, 50):
+                codes = random.integers(tree.low[node], tree.high[node] + 1, size).astype(np.int32)
+                yield codes, rows, 3 + int(tree.first_child[node]), int(tree.n_children[node])
+
+
+def keep_good(column: np.ndarray, least: int, relaxed: bool) -> Arguments:
+    """Unchecked: the rule that is there, which no class of fewer than 99 values meets, is not asked."""
+    table, a, start, _ = in_table(column)
+    order = (np.argsort(column, kind="stable") + int(start)).astype(np.uint32)
+    good = np.zeros(column.size + 1, dtype=np.uint8)
+    rules = np.array([[kr.DISTINCT, 2, 100, 99, 1, 0, 0, 0]], dtype=np.int64)
+    histograms = np.zeros((3, 100), dtype=np.int64)
+    kept = kall.keep_good(table, a, order, least, relaxed, False, good, rules, np.empty(0), histograms)
+    return kept, good
+
+
+def keep_good_twin(column: np.ndarray, least: int, relaxed: bool) -> Arguments:
+    codes = np.sort(column)
+    good = np.zeros(column.size + 1, dtype=np.uint8)
+    for p in range(least, column.size - least + 1):
+        good[p] = relaxed or codes[p - 1] < codes[p]
+    return good.sum(), good
+
+
+def keep_good_cases() -> Iterator[Arguments]:
+    for column in columns():
+        for least in {1, 2, column.size // 2, column.size // 2 + 1} - {0}:
+            for relaxed in (False, True):
+                yield column, least, relaxed
+
+
+# ── the criteria of a workload ───────────────────────────────────────────────────────────────────
+
+
+class Node(NamedTuple):
+    """The records of a node, by the codes of one line and by what models predict of them."""
+
+    column: np.ndarray
+    targets: tuple[plain.Target, ...]
+
+    def arrays(self) -> Arguments:
+        """As the kernels take them: table, start, end, targets, factors, numbers, logarithms, room to work in."""
+        rows, targets, numbers = [self.column], [], [np.array([-7, -7])]
+        at = at_group = 0
+        for target in self.targets:
+            held = sorted({value for value in target.values if value is not None})
+            # A label is a code already, and some may not occur; a number has a code.
+            labels = max(held, default=0) + 2 if target.is_label else len(held)
+            codes = [labels if v is None else v if target.is_label else held.index(v) for v in target.values]
+            groups = max(target.groups) + 1
+            kind, begins = (kg.LABEL, 0) if target.is_label else (kg.NUMBER, sum(map(len, numbers)))
+            targets.append((kind, 1 + len(rows), labels, groups, 2 + len(rows), begins, at, at_group))
+            rows += [np.array(codes), np.array(target.groups)]
+            numbers.append(np.array([] if target.is_label else held))
+            at += (labels if target.is_label else 1) * groups + 1
+            at_group += groups
+        table = np.concatenate([in_table(row.astype(np.int32))[0][1:2] for row in rows])
+        table = np.concatenate([np.full_like(table[:1], -77), table])
+        lines = np.array([[0, self.column.max() + 1, -1, 0, 0, 0]], dtype=np.int64)
+        rows_of = np.array(targets, dtype=np.int64).reshape(-1, 8)
+        start, end = in_table(self.column)[2:]
+        return (
+            table, start, end, rows_of, np.array([target.factor for target in self.targets]),
+            np.concatenate(numbers).astype(np.int64), logarithms(self.column.size),
+            kg.room(self.column.size, lines, rows_of),
+        )  # fmt: skip
+
+    def is_counted(self) -> bool:
+        """Whether the line is one whose records are counted by value: there is room for no more counters."""
+        targets = self.arrays()[3]
+        labels = np.where(targets[:, kg.KIND] == kg.LABEL, targets[:, kg.LABELS], 1)
+        widest = int((labels * targets[:, kg.GROUPS] + 1).max())
+        return (np.ptp(self.column) + 1) * widest <= kg.FEW * self.column.size
+
+    def score(self, left: np.ndarray) -> float:
+        """The impurity after a cut, by definition; nothing on the left where there is none."""
+        parts = [np.flatnonzero(side).tolist() for side in (left, ~left)]
+        return sum(plain.impurity(target, parts) for target in self.targets)
+
+
+def nodes() -> Iterator[Node]:
+    """Labels and numbers, alone and together, in groups, with missing ones; factors that multiply exactly."""
+    random = np.random.default_rng(14)
+
+    def target(size: int, labels: int, groups: int, missing: float, far: int = 1000) -> plain.Target:
+        values = random.integers(0, labels, size) if labels else random.integers(-far, far + 1, size)
+        there = [None if random.random() < missing else int(value) for value in values]
+        factor = 2.0**-24 if labels else 0.5
+        return plain.Target(labels > 0, there, random.integers(0, groups, size).tolist(), factor, {1})
+
+    for size in (1, 2, 3, 8, 40):
+        for span in (1, 2, 9, 100):
+            column = random.integers(0, span, size).astype(np.int32) + np.int32(2)
+            for missing in (0.0, 0.3):
+                for groups in (1, 4):
+                    for labels in (2, 3, 50):
+                        yield Node(column, (target(size, labels, groups, missing),))
+                    for far in (0, 1, 1000):  # equal numbers make equal scores
+                        yield Node(column, (target(size, 0, groups, missing, far),))
+                yield Node(column, tuple(target(size, n, g, missing) for n, g in ((3, 1), (0, 3), (2, 2))))
+
+
+def node_cases() -> Iterator[Arguments]:
+    yield from ((node,) for node in nodes())
+
+
+def score_node(node: Node) -> Arguments:
+    table, start, end, targets, factors, numbers, logs, work = node.arrays()
+    return kg.score_node(table, start, end, targets, factors, numbers, logs, work), work[9]
+
+
+def score_node_twin(node: Node) -> Arguments:
+    everyone = [list(range(node.column.size))]
+    scores = [plain.impurity(target, everyone) for target in node.targets]
+    return sum(scores), scores
+
+
+def count_values(node: Node) -> Arguments:
+    """Of every value from the first to the last: records before it (0 where none has it), and the score of a cut."""
+    table, start, end, targets, factors, numbers, logs, work = node.arrays()
+    low, high = extremes(node.column)
+    size = high - low + 1
+    kg.score_node(table, start, end, targets, factors, numbers, logs, work)
+    for t in range(len(node.targets)):
+        kg._count_values(table, 1, start, end, low, size, t, targets, factors, logs, t == 0, work)
+    return work[8][:size], work[7][np.unique(node.column) - low]
+
+
+def count_values_twin(node: Node) -> Arguments:
+    codes = node.column
+    everywhere = range(codes.min(), codes.max() + 1)
+    before = [np.count_nonzero(codes < code) if code in codes else 0 for code in everywhere]
+    return before, [node.score(codes < code) for code in np.unique(codes)]
+
+
+def count_values_cases() -> Iterator[Arguments]:
+    yield from ((node,) for node in nodes() if node.is_counted())
+
+
+def walk_sorted(node: Node, order: np.ndarray, good: np.ndarray) -> np.ndarray:
+    table, start, end, targets, factors, numbers, logs, work = node.arrays()
+    kg.score_node(table, start, end, targets, factors, numbers, logs, work)
+    for t in range(len(node.targets)):
+        kg._walk_sorted((order + BEFORE).astype(np.uint32), start, t, targets, factors, logs, good, t == 0, work)
+    return work[7][: order.size][good[:-1] == 1]
+
+
+def walk_sorted_twin(node: Node, order: np.ndarray, good: np.ndarray) -> list[float]:
+    place = np.argsort(order)
+    return [node.score(place < p) for p in np.flatnonzero(good[:-1])]
+
+
+def walk_sorted_cases() -> Iterator[Arguments]:
+    random = np.random.default_rng(15)
+    for node in nodes():
+        good = random.integers(0, 2, node.column.size + 1).astype(np.uint8)
+        yield node, np.argsort(node.column, kind="stable"), good
+
+
+def best_of_one(node: Node, least: int) -> Arguments:
+    """The shortcut for one target without groups, none missing: two labels, or a number."""
+    table, start, end, targets, factors, numbers, logs, work = node.arrays()
+    low, high = extremes(node.column)
+    kg.score_node(table, start, end, targets, factors, numbers, logs, work)
+    line = table, 1, start, end, low, high - low + 1, np.int64(least)
+    if node.targets[0].is_label:
+        found = kg._best_of_two_labels(*line, work[0], work[2][0, 1], factors[0], logs, work[5])
+    else:
+        found = kg._best_of_number(*line, work[1], work[4][0, 0], factors[0], work[5], work[6])
+    return found if found[1] > 0 else (np.inf, 0, 0)
+
+
+def best_of_one_twin(node: Node, least: int) -> Arguments:
+    codes, n = node.column, node.column.size
+    cuts = [(np.count_nonzero(codes < code), code) for code in np.unique(codes)]
+    scored = [(node.score(codes < code), abs(2 * left - n), left, code) for left, code in cuts if left >= least]
+    scored = [cut for cut in scored if n - cut[2] >= least]
+    if not scored:
+        return np.inf, 0, 0
+    score, _, left, code = min(scored, key=lambda cut: cut[:2])  # the lower code of equal ones
+    return score, left, code
+
+
+def best_of_one_cases(is_label: bool) -> Iterator[Arguments]:
+    for node in nodes():
+        target = node.targets[0]
+        alone = len(node.targets) == 1 and max(target.groups) == 0 and None not in target.values
+        if alone and node.is_counted() and target.is_label == is_label and (not is_label or max(target.values) < 2):
+            for least in (1, 2, 5):
+                yield node, least
+
+
+def best_for_queries(column: np.ndarray, least: int, good: np.ndarray, boxes: np.ndarray, weights: np.ndarray) -> Any:
+    """The boxes are those that the node overlaps, as first and last code."""
+    table, a, start, _ = in_table(column)
+    order = (np.argsort(column, kind="stable") + int(start)).astype(np.uint32)
+    queries = np.arange(len(boxes))
+    lows, from_low = ks._weights_along(boxes[:, 0].copy(), weights, queries, False)
+    highs, to_high = ks._weights_along(boxes[:, 1].copy(), weights, queries, True)
+    return ks._best_of_line(table, a, order, least, good, lows, from_low, highs, to_high)
+
+
+def best_for_queries_twin(
+    column: np.ndarray, least: int, good: np.ndarray, boxes: np.ndarray, weights: np.ndarray
+) -> Arguments:
+    """A side that lies beside a box saves its records, times the weight."""
+    codes, n = np.sort(column), column.size
+    best = 0.0, 0
+    for p in range(least, n - least + 1):
+        sides = codes[:p], codes[p:]
+        apart = [[side.max() < low or side.min() > high for low, high in boxes] for side in sides]
+        saved = sum(float(weights[beside].sum()) * side.size for beside, side in zip(apart, sides, strict=True))
+        nearer = abs(2 * p - n) < abs(2 * best[1] - n)
+        if good[p] and (saved > best[0] or (saved == best[0] > 0 and nearer)):
+            best = saved, p
+    return best
+
+
+def best_for_queries_cases() -> Iterator[Arguments]:
+    random = np.random.default_rng(16)
+    for size in (2, 3, 8, 40):
+        for span in (2, 9, 100):
+            for count in (1, 2, 7):
+                column = random.integers(0, span, size).astype(np.int32)
+                # Ends beyond the node are no edges in it; each box holds a code of the node.
+                inside = random.choice(column, count)
+                lows, highs = inside - random.integers(0, span, count), inside + random.integers(0, 9, count)
+                good = random.integers(0, 2, size + 1).astype(np.uint8)
+                for least in (1, 2):
+                    yield column, least, good, np.column_stack([lows, highs]), random.choice([0.5, 1.0, 3.0], count)
+
+
 # ── regions ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def regions_twin(nodes: np.ndarray, sizes: np.ndarray) -> Arguments:
+def regions_twin(nodes: np.ndarray, low: np.ndarray, high: np.ndarray) -> Arguments:
     """Cut the box of the root, part by part."""
-    box = {0: [(0, size - 1) for size in sizes.tolist()]}
+    box = {0: list(zip(low.tolist(), high.tolist(), strict=True))}
     for node in range(len(nodes)):
         a, first, children = nodes[node, [kn.ATTRIBUTE, kn.CHILD, kn.CHILDREN]].tolist()
         if a < 0:
@@ -322,12 +622,13 @@ def regions_cases() -> Iterator[Arguments]:
         node(leaf, 7, 0, 0),
     ]
     for nodes in ([node(leaf, 0, 0, 0)], two, three, nested):
-        yield np.array(nodes, dtype=np.int32), np.array([9, 8], dtype=np.int32)
+        for low, high in (([0, 0], [8, 7]), ([2, 1], [7, 7])):
+            yield np.array(nodes, dtype=np.int32), np.array(low, dtype=np.int32), np.array(high, dtype=np.int32)
 
 
-def regions(nodes: np.ndarray, sizes: np.ndarray) -> Arguments:
+def regions(nodes: np.ndarray, low: np.ndarray, high: np.ndarray) -> Arguments:
     columns = (kn.ATTRIBUTE, kn.BEGINS, kn.CHILD, kn.CHILDREN)
-    return kn.regions(*(nodes[:, column].copy() for column in columns), sizes)
+    return kn.regions(*(nodes[:, column].copy() for column in columns), low, high)
 
 
 # ── sending records down ─────────────────────────────────────────────────────────────────────────
@@ -355,7 +656,7 @@ def descend_twin(places: np.ndarray, nodes: np.ndarray, leaf: np.ndarray) -> Arg
 
 
 def descend_cases() -> Iterator[Arguments]:
-    for nodes, _ in regions_cases():
+    for nodes, *_ in regions_cases():
         leaves = nodes[:, kn.ATTRIBUTE] < 0
         leaf = np.where(leaves, np.cumsum(leaves) - 1, -1).astype(np.int32)
         every = np.stack(np.meshgrid(np.arange(-1, 10), np.arange(-1, 9))).reshape(2, -1).astype(np.int32)
@@ -518,7 +819,17 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
     ),
     "arrange.move": (move, move_twin, move_cases),
     "nodes.lowest_node": (kn.lowest_node, lowest_node_twin, lowest_node_cases),
+    "nodes.code_of": (code_of, lambda known, rank: rank if known is None else known[rank], code_of_cases),
     "arrange._child": (ka._child, child_twin, child_cases),
+    "arrange.rank_anew": (rank_anew, rank_anew_twin, rank_anew_cases),
+    "arrange.split": (split, split_twin, split_cases),
+    "allowed.keep_good": (keep_good, keep_good_twin, keep_good_cases),
+    "gain.score_node": (score_node, score_node_twin, node_cases),
+    "gain._count_values": (count_values, count_values_twin, count_values_cases),
+    "gain._walk_sorted": (walk_sorted, walk_sorted_twin, walk_sorted_cases),
+    "gain._best_of_two_labels": (best_of_one, best_of_one_twin, lambda: best_of_one_cases(True)),
+    "gain._best_of_number": (best_of_one, best_of_one_twin, lambda: best_of_one_cases(False)),
+    "selection._best_of_line": (best_for_queries, best_for_queries_twin, best_for_queries_cases),
     "nodes.regions": (regions, regions_twin, regions_cases),
     "order.mix": (
         lambda x: int(ko.mix(np.uint64(x))),

@@ -147,7 +147,7 @@ def _check_queries(
     )
     arrays = replace(arrays, criteria=criteria)
     expected = plain.mondrian(encoded.lines, records(encoded), case.allowed(), workload=as_plain(arrays, table))
-    nodes, _, _ = _grow(table, arrays, 1, lambda _: None)
+    nodes, _, _ = _grow(table, arrays, arrays.first_phase, 1, lambda _: None)
     leaves = nodes[nodes[:, ATTRIBUTE] == LEAF]
     starts = [*sorted(leaves[:, START].tolist()), encoded.rows]
     order = table[len(encoded.lines)].tolist()

@@ -175,6 +175,33 @@ def test_missing_values_are_no_error() -> None:
     assert np.isfinite(numbers).all()
 
 
+@pytest.mark.parametrize(
+    ("cells", "task"),
+    [
+        (["a", None, "b", float("nan")], "classify"),
+        ([1.5, float("nan"), 2.0, 3.0], "regress"),
+        ([1, pd.NA, 2, 3], "classify"),
+        ([1.0, 2.0, float("nan"), 1.0], "classify"),
+        ([True, False, None, True], "classify"),
+    ],
+)
+def test_records_without_y_do_not_count(cells: list[Any], task: str) -> None:
+    X = np.arange(80).reshape(-1, 1)
+    fitted = Anonymizer(k=5, threads=1).fit(X, pd.Series(cells * 20, dtype=object))
+    assert [one.name for one in fitted.policy_.workload] == [task]
+    assert fitted.certificate_.verification.holds
+
+
+def test_columns_of_y_may_be_of_different_kinds(mixed: pd.DataFrame) -> None:
+    fitted = Anonymizer(k=5, threads=1).fit(mixed[["age"]], mixed[["height", "sex"]])
+    assert fitted.policy_.workload == (rk.workload.Regress("target0"), rk.workload.Classify("target1"))
+
+
+def test_what_is_said_about_y_has_no_value_of_it() -> None:
+    with pytest.raises(rk.errors.InputError, match=r"^y cannot be turned into a column: it mixes types\.$"):
+        Anonymizer(k=5).fit(np.arange(80).reshape(-1, 1), np.array(["a", 77] * 40, dtype=object))
+
+
 POLICY = {
     "columns": {
         "name": {"role": "identifier"},

@@ -17,6 +17,7 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 
 import rothko as rk
 from rothko.data.generate import agrawal
+from rothko.data.source import Source
 from rothko.learn import evaluate as protocol
 from rothko.learn.evaluate import deal, evaluate, paired_t_test, recode
 from rothko.learn.models import MODELS
@@ -41,12 +42,12 @@ def policy(*tasks: Any, k: int = 10) -> rk.Policy:
 def test_the_recoding_never_sees_the_test_part(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[pa.Table] = []
 
-    def watched(table: pa.Table, *arguments: Any, **more: Any) -> Any:
-        seen.append(table)
-        return prepare(table, *arguments, **more)
+    def watched(source: Source, *arguments: Any, **more: Any) -> Any:
+        seen.append(source.read())
+        return in_memory(source, *arguments, **more)
 
-    prepare = protocol.prepare
-    monkeypatch.setattr(protocol, "prepare", watched)
+    in_memory = protocol.in_memory
+    monkeypatch.setattr(protocol, "in_memory", watched)
     table = people().append_column("number", pa.array(range(300)))
     asked = policy()
     asked = asked.but(columns={**asked.columns, "number": {"role": "keep"}})
@@ -201,7 +202,7 @@ def test_identifiers_missing_values_and_unknown_labels_are_no_obstacle() -> None
         ({"target": "clas"}, rk.errors.PolicyError, "'clas' is not a target of the policy; did you mean 'class'?"),
         ({"models": ["j48"]}, rk.errors.InputError, "'j48' is not a model; there are 'tree'"),
         ({"policy": policy(Regress("target")), "models": ["svm"]}, rk.errors.InputError, "can regress target; there"),
-        ({"policy": policy(Regress("class"))}, rk.errors.InputError, "'class' holds text"),
+        ({"policy": policy(Regress("class"))}, rk.errors.PolicyError, "'class' must hold numbers for what is asked of"),
         ({"folds": 1}, rk.errors.InputError, "folds must be a whole number of at least 2, not 1"),
         ({"folds": 40}, rk.errors.InputError, "40 folds need at least 80 records, and there are 60"),
         ({"regions": "edges"}, rk.errors.InputError, "'edges' is not a form of regions"),
@@ -220,6 +221,25 @@ def test_what_cannot_be_evaluated_is_said(changes: dict[str, Any], error: type[E
         asked["models"] = None
     with pytest.raises(error, match=message):
         evaluate(people(60), asked.pop("policy"), **asked)
+
+
+def test_numbers_to_predict_may_be_written_as_text() -> None:
+    """The numbers that `anonymize` makes the release for."""
+    table = people(60)
+    asked = policy(Regress("target"))
+    numbers = table["target"].to_pylist()
+    as_text = table.set_column(table.column_names.index("target"), "target", pa.array([f"{x:012}" for x in numbers]))
+    found, same = (evaluate(t, asked, models=["tree"], folds=3, threads=1)[0] for t in (table, as_text))
+    assert found.mean("tree", "original", "MAE") == same.mean("tree", "original", "MAE")
+
+
+@pytest.mark.parametrize("largest", [np.inf, 1e300])
+def test_numbers_that_have_no_square_are_said(largest: float) -> None:
+    table = people(60)
+    numbers = pa.array([largest, *np.arange(59.0)])
+    table = table.set_column(table.column_names.index("target"), "target", numbers)
+    with pytest.raises(rk.errors.RothkoError, match=r"'target' has (infinite )?numbers"):
+        evaluate(table, policy(Regress("target")), models=["tree"], folds=3, threads=1)
 
 
 def test_a_label_that_is_too_rare_or_alone_is_said() -> None:

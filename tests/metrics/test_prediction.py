@@ -106,3 +106,4 @@ def test_no_label_at_all(metric) -> None:
 
 def test_no_number_at_all() -> None:
     assert wmse(np.array([0, 1]), np.array([np.nan, np.nan])) == 0
+    assert wmse(np.array([0, 0]), np.array([-1.7e308, 1.7e308])) == math.inf

@@ -27,6 +27,7 @@ import pytest
 import rothko as rk
 from rothko.data.csv_dialect import CsvOptions
 from rothko.flow import Release
+from rothko.release import write
 
 ROWS = 400
 SECRET = "SECRET"
@@ -103,11 +104,10 @@ def texts_and_numbers(raw: bytes) -> bytes:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let files be written without compression, so that their bytes can be searched."""
-    to_parquet, to_feather = pq.write_table, feather.write_feather
+    to_parquet, parquet_file = pq.write_table, pq.ParquetWriter
     monkeypatch.setattr(pq, "write_table", lambda *a, **o: to_parquet(*a, **{**o, "compression": "none"}))
-    monkeypatch.setattr(
-        feather, "write_feather", lambda *a, **o: to_feather(*a, **{**o, "compression": "uncompressed"})
-    )
+    monkeypatch.setattr(pq, "ParquetWriter", lambda *a, **o: parquet_file(*a, **{**o, "compression": "none"}))
+    monkeypatch.setattr(write, "ARROW", ipc.IpcWriteOptions())
 
 
 def readable(path: Path) -> str:
@@ -136,7 +136,7 @@ def test_only_published_values_are_in_the_bytes(ending: str, release: Release, t
 def test_the_search_would_find_what_it_looks_for(tmp_path: Path):
     """A test that cannot fail is a defect: the original has it all."""
     pq.write_table(table(), tmp_path / "original.parquet")
-    feather.write_feather(table(), tmp_path / "original.arrow")
+    feather.write_feather(table(), tmp_path / "original.arrow", compression="uncompressed")
     for path in tmp_path.iterdir():
         text = readable(path)
         assert SECRET in text

@@ -77,17 +77,18 @@ def test_logarithms_are_rounded_once() -> None:
         assert found[count] == round((count * math.log2(count) if count else 0) * 2**24)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1, 1e9, 1e300])
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e-9, 1, 1e9, 1e300])
 def test_sums_of_numbers_do_not_overflow_and_lose_little(scale: float) -> None:
     numbers = (np.random.default_rng(0).normal(size=8) * scale).tolist()
     tasks = (Regress("pay"), Regress("cost"))
     more = {**PEOPLE, "pay": numbers, "cost": [3, 1, 4, 1, 5, 9, 2, 6]}
     assert np.isfinite(criteria(more, *tasks).factors).all()
+    assert np.isfinite(criteria(more, Regress("pay")).factors).all()
     domain = encoded(more, tasks).targets["pay"].domain
     rows = 10**9
     whole, power = fixed_point(domain, rows)
     assert int(np.abs(whole).max()) * rows < 2**62
-    assert np.ldexp(whole.astype(float), -power) == pytest.approx(domain.deviations[:-1], rel=1e-6)
+    assert np.ldexp(whole.astype(float), -power) == pytest.approx(domain.deviations[:-1], rel=1e-6, abs=0)
 
 
 # ── what the data must have ──────────────────────────────────────────────────────────────────────
@@ -99,6 +100,8 @@ def test_sums_of_numbers_do_not_overflow_and_lose_little(scale: float) -> None:
         (["no"] * 8, Classify("ill"), "classify ill: the column has one value throughout"),
         ([None] * 8, Classify("ill"), "classify ill: all 8 values are missing"),
         ([1.0] * 8, Regress("ill"), "regress ill: the column has one value throughout"),
+        (["1", "1.0"] * 4, Regress("ill"), "regress ill: its numbers are all the same"),
+        ([2**60, 2**60 + 1] * 4, Regress("ill"), "regress ill: its numbers are all the same, or too close"),
         ([None] * 7 + ["no"], Classify("ill"), "classify ill: the column has one value throughout"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rothko import __version__
-from rothko.cli import anonymize, apply, check, demo, draft, evaluate, generate, measure, schema
+from rothko.cli import anonymize, apply, check, demo, draft, evaluate, generate, measure, plan, schema
 from rothko.errors import PrivacyWarning, RothkoError
 
 app = typer.Typer(
@@ -20,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (draft, anonymize, check, measure, evaluate, apply, generate, demo, schema):
+for command in (draft, anonymize, check, measure, evaluate, apply, plan, generate, demo, schema):
     command.register(app)
 
 
@@ -40,6 +41,7 @@ def _common(
 def main() -> None:
     """Run a command; every error is one sentence on standard error and an exit code."""
     warnings.showwarning = _show_warning
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
     except RothkoError as error:
@@ -47,9 +49,10 @@ def main() -> None:
         if error.values and "--show-values" in sys.argv:
             typer.echo("\n".join(f"  {value}" for value in sorted(error.values)), err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("Stopped; nothing was released.", err=True)
-        sys.exit(130)
+    except SystemExit as stop:  # Ctrl-C too: Typer turns it into exit code 130
+        if stop.code in (130, 143):
+            typer.echo("Stopped; nothing was released.", err=True)
+        raise
     except MemoryError:
         typer.echo("Error: the table does not fit in memory; nothing was released.", err=True)
         sys.exit(2)
@@ -63,6 +66,11 @@ def main() -> None:
             err=True,
         )
         sys.exit(1)
+
+
+def _terminate(*_: Any) -> None:
+    """Unwind as for Ctrl-C, so that what is private or half written is removed."""
+    raise SystemExit(143)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

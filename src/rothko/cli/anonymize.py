@@ -44,12 +44,19 @@ def anonymize(
     publish: Annotated[
         str | None, typer.Option("--publish", help="range, region, mean or bounds.", show_default="range")
     ] = None,
-    engine: Annotated[str | None, typer.Option("--engine", help="auto or memory.", show_default="auto")] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="auto, memory, rothko-t or rothko-s.", show_default="auto")
+    ] = None,
     missing: options.Missing = "",
     seed: options.Seed = 0,
     threads: options.Threads = None,
     memory: Annotated[
-        str | None, typer.Option("--memory", help="Refuse a table that needs more, such as 2GB.", show_default=False)
+        str | None,
+        typer.Option("--memory", help="What the process may take, such as 2GB; larger tables go to disk."),
+    ] = None,
+    spill_dir: Annotated[
+        Path | None,
+        typer.Option("--spill-dir", help="Where engines on disk make their private folder.", show_default=False),
     ] = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = None,
@@ -88,8 +95,9 @@ def anonymize(
     limit = options.size("--memory", memory)
     with console.progress(quiet=as_json) as report:
         release = prepare(
-            data, asked, engine=engine, seed=seed, threads=threads, memory=limit, csv=csv, progress=report
-        )
+            data, asked, engine=engine, seed=seed, threads=threads, memory=limit, spill_dir=spill_dir, csv=csv,
+            progress=report,
+        )  # fmt: skip
         report("save", 0, 1)
         saved = release.save(out, overwrite=overwrite)
         report("save", 1, 1)

@@ -23,10 +23,18 @@ if TYPE_CHECKING:
 WIDTH = 140
 """Of tables that go to a file or a pipe, which have no width of their own."""
 
+ROUNDING = 1e-12
+"""A relative error below this comes from adding floating-point numbers in another order."""
+
 out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
 err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDTH)
 
 STAGES = {
+    "survey": "learning the values",
+    "sample": "drawing a sample",
+    "count": "counting values",
+    "repartition": "writing parts",
+    "load": "partitioning parts",
     "read": "reading",
     "encode": "encoding",
     "partition": "partitioning",
@@ -143,7 +151,7 @@ def _told(one: Answer) -> str:
     """What there is to say about an answer."""
     told = f"the original says {_number(one.truth)}"
     if one.error is not None:
-        told += f", error {100 * one.error:.3g} %"
+        told += f", error {100 * one.error if one.error > ROUNDING else 0:.3g} %"
     if one.unanswered:
         told += f"; nothing is said about {one.unanswered:,} records"
     return told

@@ -17,7 +17,10 @@ def register(app: typer.Typer) -> None:
     app.command("demo")(demo)
 
 
-STEPS = (
+Step = tuple[str, str]
+"""What a step shows, and its command."""
+
+STEPS: tuple[Step, ...] = (
     ("A hospital's table. What is in it, and how many patients stand alone?", "draft patients.csv --out policy.yaml"),
     (
         "Release it: at least 10 patients in every class, at least 3 diagnoses.",
@@ -35,6 +38,33 @@ STEPS = (
     ),
 )
 
+USE: tuple[Step, ...] = (
+    ("Other people, of two classes.", "generate agrawal -n 4000 --out people.csv"),
+    (
+        "Models will predict the class: say so, and the release is cut for them.",
+        "anonymize people.csv --policy people.yaml --classify class --out people",
+    ),
+)
+LEARN: Step = (
+    "What does a decision tree learn from the original, from this release, and from one that was cut for no use?",
+    "evaluate people.csv --policy people.yaml --classify class --models tree --folds 3",
+)
+PEOPLE = """
+columns:
+  salary: {role: quasi-identifier}
+  age: {role: quasi-identifier}
+  elevel: {role: quasi-identifier}
+  loan: {role: quasi-identifier}
+  commission: {role: identifier}
+  car: {role: identifier}
+  zipcode: {role: identifier}
+  hvalue: {role: identifier}
+  hyears: {role: identifier}
+  class: {role: sensitive}
+privacy:
+  - k-anonymity: {k: 25}
+"""
+
 
 def demo(
     rows: Annotated[str, typer.Option("-n", "--rows", help="Patients to make up.")] = "10000",
@@ -43,19 +73,35 @@ def demo(
 ) -> None:
     """Run every command on made-up patients, in a folder that is removed afterwards."""
     import contextlib
+    import importlib.util
 
     import pyarrow.csv as pcsv
 
-    from rothko.cli import app, console
+    from rothko.cli import console
     from rothko.data.patients import patients
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         pcsv.write_csv(patients(options.count("-n", rows), seed=seed), "patients.csv")
         pcsv.write_csv(patients(500, seed=seed + 1), "new.csv")
-        for title, command in STEPS:
-            console.out.print(f"\n[bold]{title}[/bold]")
-            console.out.print(f"[cyan]$ rothko {command}[/cyan]")
-            app(shlex.split(command), standalone_mode=False)
+        Path("people.yaml").write_text(PEOPLE, encoding="utf-8")
+        for step in STEPS:
+            _show(*step)
         console.out.print("\n[bold]Five rows of the release.[/bold]")
         lines = Path("release/release.csv").read_text(encoding="utf-8").splitlines()[:6]
         console.out.print("\n".join(lines), markup=False)
+        for step in USE:
+            _show(*step)
+        if importlib.util.find_spec("sklearn") is not None:
+            _show(*LEARN)
+        else:
+            console.out.print(
+                '\nWhat models learn from it, rothko evaluate tells; it needs pip install "rothko[learn]"', markup=False
+            )
+
+
+def _show(title: str, command: str) -> None:
+    from rothko.cli import app, console
+
+    console.out.print(f"\n[bold]{title}[/bold]")
+    console.out.print(f"[cyan]$ rothko {command}[/cyan]")
+    app(shlex.split(command), standalone_mode=False)

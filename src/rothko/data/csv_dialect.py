@@ -14,8 +14,9 @@ import csv
 import gzip
 import io
 import itertools
+import mmap
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from rothko.errors import InputError
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 16
+BLOCK_BYTES = 1 << 20
+"""How much of a file is parsed at a time, and the longest line."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|NaN|[+-]?(inf|Infinity|Inf)")
 WHOLE = re.compile(r"-?\d{1,18}")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -43,6 +46,16 @@ class CsvOptions:
     quote: str | None = None
     encoding: str | None = None
     header: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTypes:
+    """What all values of some columns are, known from one pass over the file."""
+
+    kinds: Mapping[str, pa.DataType]
+    rows: int
+    quoted: bool
+    """Whether a line end may stand inside a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,59 +113,118 @@ class CsvDialect:
 
     def read(self, path: Path, columns: Sequence[str], as_text: Collection[str]) -> pa.Table:
         """Read the columns; a line that does not fit is an error that names it and does not quote it."""
-        quotes, codes = self._survey(path)
-        if quotes is not None and quotes % 2:
-            raise InputError(
-                f"{path.name}: a quoted field does not end where it should (the file has an odd number of quotes); "
-                "if quotes mean nothing in it, name another with --quote."
-            )
-        quoted = quotes != 0
+        quoted, codes = self._survey(path)
         table = None
         if not codes:
             # No field begins with a zero and a digit, so a whole number is written in one way only, and the
             # reader may turn it into one: twice as fast as by way of text.
-            with contextlib.suppress(pa.ArrowInvalid, UnicodeError):
-                table = self._parse(path, columns, quoted, whole=set(self.whole) - set(as_text))
+            with contextlib.suppress(pa.ArrowInvalid, OSError, UnicodeError):
+                table = self._parse(path, columns, quoted, self._numbers(as_text))
         if table is None:
             try:
                 table = self._parse(path, columns, quoted)
-            except (pa.ArrowInvalid, UnicodeError):
+            except (pa.ArrowInvalid, OSError, UnicodeError):
                 raise self._explained(path, columns, quoted) from None
         done = {name for name in columns if name in as_text or table[name].type != pa.string()}
         with ThreadPoolExecutor() as pool:
             read = pool.map(lambda name: table[name] if name in done else typed_text(table[name]), columns)
             return pa.table(dict(zip(columns, read, strict=True)))
 
+    def settle(self, path: Path, columns: Sequence[str], as_text: Collection[str]) -> CsvTypes:
+        """The types that :meth:`read` gives the columns, from one pass over the file that holds a block at a time."""
+        quoted, codes = self._survey(path)
+        if not codes:
+            with contextlib.suppress(pa.ArrowInvalid, OSError, UnicodeError):
+                return self._settled(path, columns, as_text, quoted, self._numbers(as_text))
+        try:
+            return self._settled(path, columns, as_text, quoted, {})
+        except (pa.ArrowInvalid, OSError, UnicodeError):
+            raise self._explained(path, columns, quoted) from None
+
+    def _settled(
+        self,
+        path: Path,
+        columns: Sequence[str],
+        as_text: Collection[str],
+        quoted: bool,
+        kinds: Mapping[str, pa.DataType],
+    ) -> CsvTypes:
+        guesses = {name: _Guess() for name in columns if name not in as_text and name not in kinds}
+        rows = 0
+        for block in self._blocks(path, columns, quoted, kinds):
+            rows += block.num_rows
+            for name, guess in guesses.items():
+                guess.look(pa.chunked_array([block[name]]))
+        found = {name: guess.kind or pa.string() for name, guess in guesses.items()}
+        asked = {name: pa.string() if name in as_text else kinds.get(name) for name in columns}
+        return CsvTypes({name: found.get(name, asked[name]) for name in columns}, rows, quoted)
+
+    def stream(self, path: Path, columns: Sequence[str], types: CsvTypes) -> Iterator[pa.RecordBatch]:
+        """The columns as :meth:`read` gives them, a block of lines at a time."""
+        seen = 0
+        try:
+            for block in self._blocks(path, columns, types.quoted, types.kinds):
+                seen += block.num_rows
+                yield block
+        except (pa.ArrowInvalid, OSError, UnicodeError):
+            raise self._explained(path, columns, types.quoted) from None
+        if seen != types.rows:
+            raise InputError(f"{path.name} has changed while it was read; start again.")
+
+    def _numbers(self, as_text: Collection[str]) -> dict[str, pa.DataType]:
+        """The columns that are whole numbers as far as the first rows tell."""
+        return {name: pa.int64() for name in self.whole if name not in as_text}
+
     def _parse(
-        self, path: Path, columns: Sequence[str], quoted: bool, *, whole: Collection[str] = (), threads: bool = True
+        self, path: Path, columns: Sequence[str], quoted: bool, kinds: Mapping[str, pa.DataType] | None = None
     ) -> pa.Table:
-        """The columns as text, those named in ``whole`` as whole numbers."""
+        """The columns as text, or as what is said of them."""
+        return pcsv.read_csv(path, *self._options(columns, quoted, kinds or {})).rename_columns(list(columns))
+
+    def _blocks(
+        self,
+        path: Path,
+        columns: Sequence[str],
+        quoted: bool,
+        kinds: Mapping[str, pa.DataType],
+        *,
+        threads: bool = True,
+    ) -> Iterator[pa.RecordBatch]:
+        """The same, a block at a time."""
+        with pcsv.open_csv(path, *self._options(columns, quoted, kinds, threads=threads)) as reader:
+            for block in reader:
+                yield block.rename_columns(list(columns))
+
+    def _options(
+        self,
+        columns: Sequence[str],
+        quoted: bool,
+        kinds: Mapping[str, pa.DataType],
+        *,
+        threads: bool = True,
+    ) -> tuple[pcsv.ReadOptions, pcsv.ParseOptions, pcsv.ConvertOptions]:
         # By number: names may repeat or differ in case alone.
         numbers = [f"{i}" for i in range(len(self.names))]
-        wanted = [numbers[self.names.index(name)] for name in columns]
-        table = pcsv.read_csv(
-            path,
-            pcsv.ReadOptions(
-                column_names=numbers,
-                skip_rows_after_names=int(self.header),
-                encoding=self.encoding,
-                use_threads=threads,
-            ),
-            pcsv.ParseOptions(delimiter=self.delimiter, quote_char=self.quote, newlines_in_values=quoted),
-            pcsv.ConvertOptions(
-                column_types={
-                    number: pa.int64() if name in whole else pa.string()
-                    for number, name in zip(numbers, self.names, strict=True)
-                },
-                include_columns=wanted,
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
+        read = pcsv.ReadOptions(
+            column_names=numbers,
+            skip_rows_after_names=int(self.header),
+            encoding=self.encoding,
+            use_threads=threads,
+            block_size=BLOCK_BYTES,
         )
-        return table.rename_columns(list(columns))
+        parse = pcsv.ParseOptions(delimiter=self.delimiter, quote_char=self.quote, newlines_in_values=quoted)
+        convert = pcsv.ConvertOptions(
+            column_types={
+                number: kinds.get(name, pa.string()) for number, name in zip(numbers, self.names, strict=True)
+            },
+            include_columns=[numbers[self.names.index(name)] for name in columns],
+            null_values=[""],
+            strings_can_be_null=True,
+        )
+        return read, parse, convert
 
-    def _survey(self, path: Path) -> tuple[int | None, bool]:
-        """How many quotes the file has (None: not known), and whether numbers may be codes such as 007.
+    def _survey(self, path: Path) -> tuple[bool, bool]:
+        """Whether the file may have quotes, and whether numbers in it may be codes such as 007.
 
         A file without quotes is read faster, since no line end can stand inside a field.
         """
@@ -160,20 +232,38 @@ class CsvDialect:
 
         plain = codecs.lookup(self.encoding).name in ("utf-8", "ascii", "iso8859-1", "cp1252")
         if path.suffix == ".gz" or not plain:
-            return None, True
-        data = np.memmap(path, dtype=np.uint8, mode="r")
-        edges = np.linspace(0, len(data), 9).astype(np.uint64)
+            return True, True
         marks = np.uint8(ord(self.delimiter)), np.uint8(ord(self.quote))
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        data = np.frombuffer(mapped, dtype=np.uint8)
+
+        def look(begin: int) -> tuple[int, bool]:
+            end = min(begin + BLOCK_BYTES, len(data))
+            found: tuple[int, bool] = survey(data, np.uint64(begin), np.uint64(end), *marks)
+            if hasattr(mapped, "madvise"):  # pages that were looked at would count as memory of this process
+                mapped.madvise(mmap.MADV_DONTNEED, begin, end - begin)
+            return found
+
         with ThreadPoolExecutor() as pool:
-            found = list(pool.map(lambda i: survey(data, edges[i], edges[i + 1], *marks), range(8)))
-        return sum(quotes for quotes, _ in found), any(zeros for _, zeros in found)
+            found = list(pool.map(look, range(0, len(data), BLOCK_BYTES)))
+        quotes = sum(quotes for quotes, _ in found)
+        if quotes % 2:
+            raise InputError(
+                f"{path.name}: a quoted field does not end where it should (the file has an odd number of quotes); "
+                "if quotes mean nothing in it, name another with --quote."
+            )
+        return quotes > 0, any(zeros for _, zeros in found)
 
     def _explained(self, path: Path, columns: Sequence[str], quoted: bool) -> InputError:
         """What went wrong and in which line, without the line itself: found by reading once more, in order."""
         try:
-            self._parse(path, columns, quoted, threads=False)
+            for _ in self._blocks(path, columns, quoted, {}, threads=False):
+                pass
         except UnicodeError:
             return _not_in(self.encoding, path)
+        except OSError:
+            return InputError(f"{path.name} cannot be read to its end: it is damaged or cut short.")
         except pa.ArrowInvalid as error:
             text = str(error)
             if "invalid UTF8" in text:
@@ -196,17 +286,45 @@ def typed_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     >>> [str(typed_text(pa.chunked_array([words])).type) for words in (["1", "20"], ["1.5", "2"], ["01", "2"])]
     ['int64', 'double', 'string']
     """
-    first = column.slice(0, 100)
-    sample = (first if first.null_count == 0 else column.drop_null().slice(0, 100)).to_pylist()
-    if not sample:
-        return column
-    if all(NUMBER.fullmatch(text) for text in sample):
-        return _as_integers(column) or _as_numbers(column) or column
-    if all(DATE.fullmatch(text) for text in sample):
-        return _cast(column, pa.date32()) or column
-    if all(TIMESTAMP.fullmatch(text) for text in sample):
-        return _cast(column, pa.timestamp("us")) or column
-    return column
+    return _Guess().look(column)
+
+
+class _Guess:
+    """What a column of text holds, as far as it was looked at; the first 100 values decide what it may be at all."""
+
+    def __init__(self) -> None:
+        self.kind: pa.DataType | None = None
+        """The type so far; None while every value is missing."""
+        self._pattern: re.Pattern[str] | None = None
+        self._seen = 0
+
+    def look(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Look at more of the column; it comes back as the type that fits all so far."""
+        if self._seen < 100:
+            self._sample(column)
+        if self.kind is None or self.kind == pa.string():
+            return column
+        if self.kind == pa.int64():
+            found = _as_integers(column)
+            if found is not None:
+                return found
+            self.kind = pa.float64()
+        found = _as_numbers(column) if self.kind == pa.float64() else _cast(column, self.kind)
+        if found is None:
+            self.kind = pa.string()
+        return column if found is None else found
+
+    def _sample(self, column: pa.ChunkedArray) -> None:
+        first = column.slice(0, 100)
+        values = (first if first.null_count == 0 else column.drop_null()).slice(0, 100 - self._seen).to_pylist()
+        self._seen += len(values)
+        if values and self._pattern is None:
+            kinds = {NUMBER: pa.int64(), DATE: pa.date32(), TIMESTAMP: pa.timestamp("us")}
+            fits = [pattern for pattern in kinds if pattern.fullmatch(values[0])]
+            self._pattern = fits[0] if fits else NUMBER
+            self.kind = kinds[self._pattern] if fits else pa.string()
+        if self._pattern is not None and not all(self._pattern.fullmatch(text) for text in values):
+            self.kind = pa.string()
 
 
 def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -62,7 +63,10 @@ def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
 
     released = list(dict.fromkeys((*policy.sensitive, *targets)))
     ranked = dict(zip(released, each(histogram, released, threads), strict=True))
-    guide = guide_of(tasks[0], ranked[tasks[0].target]) if tasks else None
+    guide = None
+    if tasks:
+        codes, domain = ranked[tasks[0].target]
+        guide = guide_of(tasks[0], domain)[codes]
 
     def on_lines(columns: Sequence[tuple[str, pa.ChunkedArray, Column]]) -> Encoded:
         codes = np.empty((len(columns), table.num_rows), dtype=np.int32)
@@ -79,19 +83,27 @@ def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
     )
 
 
-def guide_of(task: Model, target: Sensitive) -> NDArray[np.float64]:
-    """A number for each record, by whose mean the labels of a nominal line are put in order (NaN: missing).
+class Means(NamedTuple):
+    """Of each label of a nominal line: what its mean is made of."""
+
+    records: NDArray[np.int64]
+    """How many of its records have a target."""
+    totals: NDArray[np.float64]
+    """The sum of :func:`guide_of` over these, added up in the order of the records."""
+
+
+def guide_of(task: Model, domain: Domain) -> NDArray[np.float64]:
+    """A number for each code of the target, by whose mean the labels of a nominal line are put in order (NaN: missing).
 
     The target itself where it is a number; else whether the label is the most frequent one, which for two labels gives
     the order in which the best cut is among neighbours (Breiman et al. 1984, section 4.2.2).
     """
-    domain = target.domain
     if isinstance(task, Regress):
-        return domain.deviations[target.codes]
+        return domain.deviations
     number = np.zeros(domain.size)
     number[np.argmax(domain.counts[:-1]) if domain.size > 1 else 0] = 1.0
     number[-1] = np.nan
-    return number[target.codes]
+    return number
 
 
 def encode_line(
@@ -104,22 +116,64 @@ def encode_line(
     from rothko.kernels.codes import recode
 
     values = rank(column, codes)
-    missing = column.null_count > 0
+    counts, means = None, None
     if spec.hierarchy is not None:
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
-        line, where = _tree_line(name, values, counts, spec, missing)
-    elif spec.order is not None:
-        line, where = _ordinal_line(name, values, spec, missing)
-    else:
-        kind = Kind.NOMINAL if pa.types.is_string(values.type) else Kind.ORDERED
-        places = _places(name, values) if kind is Kind.ORDERED else np.empty(0)
-        line, where = Line(name, kind, values, places, missing, spec.weight), None
-        if kind is Kind.NOMINAL and guide is not None and len(values) > 1:
-            line, where = _guided(line, codes, guide)
-    if where is not None or missing:
-        target = np.arange(len(values), dtype=np.int32) if where is None else where.astype(np.int32)
+    if guide is not None and takes_guide(values, spec):
+        there = (codes >= 0) & ~np.isnan(guide)
+        held = codes[there]
+        totals = np.bincount(held, weights=guide[there], minlength=len(values))
+        means = Means(np.bincount(held, minlength=len(values)), np.asarray(totals, dtype=np.float64))
+    line, where = make_line(name, values, spec, missing=column.null_count > 0, counts=counts, means=means)
+    if where is not None or line.missing:
+        target = np.arange(len(values), dtype=np.int32) if where is None else where
         recode(codes, np.append(target, np.int32(line.missing_code)))
     return line
+
+
+def takes_guide(values: pa.Array, spec: Column) -> bool:
+    """Whether the line of these values is nominal, so that a target may put it in order."""
+    return spec.hierarchy is None and spec.order is None and pa.types.is_string(values.type) and len(values) > 1
+
+
+def make_line(
+    name: str,
+    values: pa.Array,
+    spec: Column,
+    *,
+    missing: bool,
+    counts: NDArray[np.int64] | None = None,
+    means: Means | None = None,
+) -> tuple[Line, Codes | None]:
+    """The line of a column, and the code of each distinct value on it (None: its rank).
+
+    Parameters
+    ----------
+    values
+        The distinct values, sorted.
+    missing
+        Whether there are missing values beside them.
+    counts
+        How many records have each value; needed where there is a hierarchy.
+    means
+        What a nominal line is put in order by, where something is; see :func:`takes_guide`.
+    """
+    if spec.hierarchy is not None:
+        assert counts is not None
+        return _tree_line(name, values, counts, spec, missing)
+    if spec.order is not None:
+        return _ordinal_line(name, values, spec, missing)
+    if not pa.types.is_string(values.type):
+        return Line(name, Kind.ORDERED, values, _places(name, values), missing, spec.weight), None
+    line = Line(name, Kind.NOMINAL, values, np.empty(0), missing, spec.weight)
+    return (line, None) if means is None else _guided(line, means)
+
+
+def make_grid(name: str, first: pa.Array, last: pa.Array, spec: Column, *, missing: bool) -> Line:
+    """The line of a grid, from the smallest and the largest value in each cell."""
+    places = _places(name, pa.concat_arrays([first, last]))
+    starts, ends = places[: len(first)], places[len(first) :]
+    return Line(name, Kind.ORDERED, first, starts, missing, spec.weight, upper=last, ends=ends)
 
 
 def rank(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
@@ -128,20 +182,20 @@ def rank(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
 
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_boolean(kind):
-        array = _one_chunk(column)
+        array = one_chunk(column)
         present = _present(array)
-        numbers = _whole_numbers(array)
+        numbers = whole_numbers(array)
         if not present.any():
             codes.fill(-1)
             return array.slice(0, 0)
         low, high = _span(numbers, present, array)
         if high - low < 4 * len(numbers) + 65_536:
             seen = rank_dense(numbers, present, low, high, codes)
-            return _from_whole_numbers(seen, kind)
+            return from_whole_numbers(seen, kind)
         if array.null_count == 0:
             return array.take(pa.array(rank_sorted(numbers, np.argsort(numbers), codes)))
     elif pa.types.is_floating(kind) and column.null_count == 0:
-        array = _one_chunk(column)
+        array = one_chunk(column)
         numbers = np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
         return array.take(pa.array(rank_sorted(numbers, np.argsort(numbers), codes)))
     return _rank_dictionary(column, codes)
@@ -151,7 +205,7 @@ def _rank_dictionary(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
     """Any type: the dictionary is sorted, not the column."""
     from rothko.kernels.codes import recode
 
-    array = _one_chunk(column)
+    array = one_chunk(column)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
     codes[:] = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
@@ -166,7 +220,7 @@ def _rank_dictionary(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
 
 def _tree_line(
     name: str, values: pa.Array, counts: NDArray[np.int64], spec: Column, missing: bool
-) -> tuple[Line, NDArray[np.integer]]:
+) -> tuple[Line, Codes]:
     """A line along a hierarchy, and the code of each distinct value on it."""
     texts = as_text(values)
     hierarchy = build_hierarchy(name, values, texts, counts, spec)
@@ -175,7 +229,7 @@ def _tree_line(
     back = np.empty(len(where), dtype=np.int64)
     back[where] = np.arange(len(where))
     line = Line(name, Kind.TREE, values.take(pa.array(back)), np.empty(0), missing, spec.weight, tree, hierarchy)
-    return line, where
+    return line, where.astype(np.int32)
 
 
 def build_hierarchy(name: str, values: pa.Array, texts: pa.Array, counts: NDArray[np.int64], spec: Column) -> Hierarchy:
@@ -210,7 +264,7 @@ def build_hierarchy(name: str, values: pa.Array, texts: pa.Array, counts: NDArra
     return builders[asked.kind]()
 
 
-def _ordinal_line(name: str, values: pa.Array, spec: Column, missing: bool) -> tuple[Line, NDArray[np.integer]]:
+def _ordinal_line(name: str, values: pa.Array, spec: Column, missing: bool) -> tuple[Line, Codes]:
     """A line in the order that the policy gives; a value that it leaves out is an error."""
     order = pa.array(spec.order, pa.string())
     texts = as_text(values)
@@ -224,7 +278,7 @@ def _ordinal_line(name: str, values: pa.Array, spec: Column, missing: bool) -> t
         )
     place = place.to_numpy()
     sorted_by_place = np.argsort(place)
-    where = np.empty(len(place), dtype=np.int64)
+    where = np.empty(len(place), dtype=np.int32)
     where[sorted_by_place] = np.arange(len(place))
     places = np.arange(len(place), dtype=np.float64)
     ordered = texts.take(pa.array(sorted_by_place))
@@ -232,15 +286,12 @@ def _ordinal_line(name: str, values: pa.Array, spec: Column, missing: bool) -> t
     return line, where
 
 
-def _guided(line: Line, codes: Codes, guide: NDArray[np.float64]) -> tuple[Line, NDArray[np.integer]]:
+def _guided(line: Line, means: Means) -> tuple[Line, Codes]:
     """A nominal line in the order of the guide's mean; a label without any comes in the middle, at the mean of all."""
-    there = (codes >= 0) & ~np.isnan(guide)
-    held, number = codes[there], guide[there]
-    records = np.bincount(held, minlength=len(line.values))
-    total = np.bincount(held, weights=number, minlength=len(line.values))
-    mean = np.where(records > 0, total / np.maximum(records, 1), number.mean() if len(number) else 0.0)
-    order = np.argsort(mean, kind="stable")
-    where = np.empty(len(order), dtype=np.int64)
+    records, totals = means
+    of_all = totals.sum() / max(int(records.sum()), 1)
+    order = np.argsort(np.where(records > 0, totals / np.maximum(records, 1), of_all), kind="stable")
+    where = np.empty(len(order), dtype=np.int32)
     where[order] = np.arange(len(order))
     return replace(line, values=line.values.take(pa.array(order))), where
 
@@ -252,7 +303,7 @@ def _places(name: str, values: pa.Array) -> NDArray[np.float64]:
     if not (pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
         if pa.types.is_time(values.type):
             values = values.cast(pa.time64("ns")).cast(pa.int64())
-        numbers = _whole_numbers(values)
+        numbers = whole_numbers(values)
         # Apart in whole numbers, wrapping as unsigned ones do: 2^60 and 2^60 + 1 are one apart.
         return np.asarray((numbers.view(np.uint64) - numbers.view(np.uint64)[0]).astype(np.float64))
     numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -266,7 +317,8 @@ def _places(name: str, values: pa.Array) -> NDArray[np.float64]:
     return np.asarray(places if np.isfinite(places[-1]) else numbers / 2 - numbers[0] / 2)
 
 
-def _one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column in one piece; dictionaries as one."""
     if isinstance(column, pa.ChunkedArray):
         if column.num_chunks == 1:
             return column.chunk(0)
@@ -280,7 +332,7 @@ def _present(array: pa.Array) -> NDArray[np.bool_]:
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
 
 
-def _whole_numbers(array: pa.Array) -> NDArray[np.int64]:
+def whole_numbers(array: pa.Array) -> NDArray[np.int64]:
     """Integers, booleans, dates and timestamps as int64, with 0 for missing."""
     if pa.types.is_date32(array.type):
         array = array.view(pa.int32())
@@ -288,11 +340,12 @@ def _whole_numbers(array: pa.Array) -> NDArray[np.int64]:
         array = array.view(pa.int64())
     elif pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
-    return np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
+    filled = pc.fill_null(array, 0) if array.null_count else array
+    return np.asarray(filled.to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
 
 
-def _from_whole_numbers(numbers: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
-    """The reverse of :func:`_whole_numbers`."""
+def from_whole_numbers(numbers: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+    """The reverse of :func:`whole_numbers`."""
     array = pa.array(numbers)
     if pa.types.is_date32(kind):
         return array.cast(pa.int32()).view(kind)

@@ -4,6 +4,9 @@ Three kinds. *Ordered*: numbers, dates, ordinal text; code = rank among the dist
 a hierarchy's leaves numbered by walking it, so that each node owns an interval. *Nominal*: labels in
 their natural order, published as sets. The missing value, where there is one, is the last code: a
 leaf directly under the root, so an interval that mixes it with others publishes the root.
+
+A *grid* is an ordered line with more distinct values than memory: a code is a cell, all values from ``values[code]``
+to ``upper[code]``, both of which occur.
 """
 
 from __future__ import annotations
@@ -52,6 +55,10 @@ class Line:
     """The whole hierarchy, to place values that the data does not have."""
     order: tuple[str, ...] | None = None
     """All values of an ordinal text column, the data's and others, as the policy orders them."""
+    upper: pa.Array | None = None
+    """The last value of each cell of a grid; None where every code is one value."""
+    ends: NDArray[np.float64] | None = None
+    """How far the last value of each cell of a grid lies from the first of all."""
 
     @property
     def size(self) -> int:
@@ -61,12 +68,18 @@ class Line:
     @property
     def span(self) -> float:
         """How far the last value of an ordered line lies from the first; 1 where that is nothing."""
-        return float(self.places[-1]) if len(self.places) and self.places[-1] > 0 else 1.0
+        ends = self.places if self.ends is None else self.ends
+        return float(ends[-1]) if len(ends) and ends[-1] > 0 else 1.0
 
     @property
     def missing_code(self) -> int:
         """The code of the missing value, -1 where there is none."""
         return len(self.values) if self.missing else -1
+
+    @property
+    def last(self) -> pa.Array:
+        """The largest value of each code; in a grid only, it is another than the smallest."""
+        return self.values if self.upper is None else self.upper
 
     @property
     def texts(self) -> pa.Array:
@@ -80,12 +93,14 @@ class Line:
         under the lowest common node ÷ all leaves. Sets: their size ÷ all values.
         """
         low, high = np.asarray(low), np.asarray(high)
+        ends = self.places if self.ends is None else self.ends
         if self.kind is Kind.ORDERED and not self.missing and len(self.places):
-            return np.asarray((self.places[high] - self.places[low]) / self.span)
+            return np.asarray((ends[high] - self.places[low]) / self.span)
         if self.kind is Kind.ORDERED:
             last = max(len(self.values) - 1, 0)
             places = self.places if len(self.places) else np.zeros(1)
-            width = (places[np.minimum(high, last)] - places[np.minimum(low, last)]) / self.span
+            ends = ends if len(ends) else places
+            width = (ends[np.minimum(high, last)] - places[np.minimum(low, last)]) / self.span
         elif self.kind is Kind.NOMINAL:
             width = (high - low + 1) / self.size
         else:
@@ -93,7 +108,8 @@ class Line:
             node = self.tree.lowest(low, high)
             width = (self.tree.high[node] - self.tree.low[node] + 1) / self.size
         mixed = (low < high) & (high == self.missing_code)
-        return np.where(low == high, 0.0, np.where(mixed, 1.0, width))
+        alone = (low == high) if self.upper is None else (low == self.missing_code)
+        return np.where(alone, 0.0, np.where(mixed, 1.0, width))
 
 
 def as_text(values: pa.Array) -> pa.Array:

@@ -55,17 +55,27 @@ def written_as_text(policy: Policy) -> set[str]:
     }
 
 
+def left_as_text(policy: Policy) -> set[str]:
+    """The columns of a text file that are read as they are written: what is released as it is keeps its characters."""
+    return written_as_text(policy) | {*policy.kept, *policy.sensitive}
+
+
 def typed(table: pa.Table, policy: Policy) -> pa.Table:
     """What the cuts depend on, typed, with null for every missing value: quasi-identifiers, sensitive columns, and
     of those that are kept the ones that a model of the workload is about.
     """
     kept = [name for name in columns_of_models(policy.workload) if name in policy.kept and name in table.column_names]
-    return pa.table(
-        {
-            name: _as_type(name, with_one_missing(name, table[name], policy.missing), policy.columns[name].type)
-            for name in (*policy.quasi_identifiers, *policy.sensitive, *kept)
-        }
-    )
+    names = (*policy.quasi_identifiers, *policy.sensitive, *kept)
+    return pa.table({name: typed_column(name, table[name], policy) for name in names})
+
+
+def typed_column(name: str, column: pa.ChunkedArray, policy: Policy) -> pa.ChunkedArray:
+    """A column typed, with null for every missing value.
+
+    What becomes of a value depends on the distinct values of the column alone, neither on their order nor on how
+    often each occurs: a column of the distinct values is typed as the whole is.
+    """
+    return _as_type(name, with_one_missing(name, column, policy.missing), policy.columns[name].type)
 
 
 def with_one_missing(name: str, column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.ChunkedArray:
@@ -97,15 +107,24 @@ def read_as_stored(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def guess_types(source: Source, names: Sequence[str], tokens: Sequence[str]) -> dict[str, str]:
     """The columns among ``names`` that hold numbers or dates stored as text → what they hold."""
-    table = source.read(list(names))
-    guessed = {}
-    for name in names:
-        column = with_one_missing(name, table[name], tokens)
-        if pa.types.is_dictionary(column.type):
-            kind = stored_as_text(column.cast(pa.string()).unique().drop_null())
-            if kind is not None:
+    guessed: dict[str, str | None] = dict.fromkeys(names)
+    asked = list(names)
+    for table in source.batches(asked) if asked else ():
+        for name in list(guessed):
+            column = with_one_missing(name, table[name], tokens)
+            words = column.cast(pa.string()).unique().drop_null() if pa.types.is_dictionary(column.type) else None
+            if words is not None and len(words) == 0:
+                continue
+            kind, before = None if words is None else stored_as_text(words), guessed[name]
+            if {kind, before} == {"date", "timestamp"}:
+                kind = before = "timestamp"
+            if kind is None or before not in (None, kind):
+                del guessed[name]
+            else:
                 guessed[name] = kind
-    return guessed
+        if not guessed:
+            break
+    return {name: kind for name, kind in guessed.items() if kind is not None}
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -2,13 +2,15 @@
 
 CSV is read by DuckDB with a dialect that is settled first (:mod:`rothko.data.csv_dialect`), so that a
 ragged line is an error and not a table with one column. Columns that a policy drops are never read.
+A source is read as a whole, or again and again in pieces of which only a few are ever in memory.
 Messages of the readers quote the lines they stumble over; none of that reaches the caller.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +21,18 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from rothko.data.csv_dialect import CsvDialect, CsvOptions
+from rothko.data.csv_dialect import CsvDialect, CsvOptions, CsvTypes
 from rothko.errors import InputError
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_ENDINGS = (".parquet", ".pq")
 ARROW_ENDINGS = (".arrow", ".feather", ".ipc")
+PIECE_ROWS = 1 << 18
+PIECE_BYTES = 1 << 25
+"""How much of a source is read at a time: the fewer of so many records and so many bytes."""
+
+Pieces = Callable[[Sequence[str], Collection[str], int, int], Iterator[pa.Table | pa.RecordBatch]]
+"""The columns, which of them are text, how many records at a time, how many threads → the records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,11 @@ class Source:
     """Turn an Arrow table into the kind of table that came in."""
     notes: tuple[str, ...] = ()
     """What was assumed in reading it, for a person to see."""
+    _pieces: Pieces | None = None
+    rows: int | None = None
+    """How many records it has, where that is known before they are read."""
+    bytes: int = 0
+    """How much a pass over the source reads, at most: the size of the file."""
 
     def read(self, columns: Sequence[str] | None = None, *, as_text: Collection[str] = ()) -> pa.Table:
         """Read the columns, plain, without the source's metadata.
@@ -54,7 +67,37 @@ class Source:
         table = self._read(self.names if columns is None else columns, as_text)
         if table.num_rows == 0:
             raise InputError(f"{self.label} has columns but no records.")
-        return table.replace_schema_metadata(None)
+        return _without_views(table.replace_schema_metadata(None))
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        as_text: Collection[str] = (),
+        rows: int = PIECE_ROWS,
+        threads: int = 1,
+    ) -> Iterator[pa.Table]:
+        """Go through the records in their order, some at a time; put together they are what :meth:`read` gives.
+
+        A text file is gone through once more, before the first pass, to find the types of its columns.
+
+        Parameters
+        ----------
+        as_text
+            Columns of a text file to leave as they are written, with no guess at their type.
+        rows
+            How many records come at a time, about; fewer where they are long.
+        """
+        assert self._pieces is not None
+        columns = self.names if columns is None else columns
+        seen = 0
+        for piece in _of_size(self._pieces(columns, as_text, rows, threads), rows):
+            seen += piece.num_rows
+            yield _without_views(piece.replace_schema_metadata(None))
+        if seen == 0:
+            raise InputError(f"{self.label} has columns but no records.")
+        if self.rows is not None and seen != self.rows:
+            raise InputError(f"{self.label} is damaged: it should have {self.rows:,} records and has {seen:,}.")
 
 
 def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
@@ -94,12 +137,26 @@ def _open_csv(path: Path, options: CsvOptions) -> Source:
     def read(columns: Sequence[str], as_text: Collection[str]) -> pa.Table:
         return dialect.read(path, columns, as_text)
 
-    return Source(path.name, dialect.names, path, read, _as_arrow, dialect.notes)
+    settled: dict[tuple[str, bool], CsvTypes] = {}
+
+    def pieces(columns: Sequence[str], as_text: Collection[str], _: int, __: int) -> Iterator[pa.RecordBatch]:
+        # Settled once: a later pass may read fewer of the columns and must find the same types.
+        keys = [(name, name in as_text) for name in columns]
+        types = settled.get(keys[0])
+        if types is None or any(settled.get(key) is not types for key in keys):
+            types = dialect.settle(path, columns, as_text)
+            settled.update(dict.fromkeys(keys, types))
+        return dialect.stream(path, columns, types)
+
+    return Source(
+        path.name, dialect.names, path, read, _as_arrow, dialect.notes, _pieces=pieces, bytes=path.stat().st_size
+    )
 
 
 def _open_parquet(path: Path) -> Source:
     try:
         names = tuple(pq.read_schema(path).names)
+        about = pq.read_metadata(path)
     except (pa.ArrowInvalid, OSError):
         raise InputError(f"{path.name} is not a Parquet file, or it is cut short.") from None
 
@@ -110,17 +167,68 @@ def _open_parquet(path: Path) -> Source:
         except (pa.ArrowException, OSError):
             raise InputError(f"{path.name} is damaged or cut short: its columns cannot be read.") from None
 
-    return Source(path.name, names, path, read, _as_arrow)
+    def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
+        stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        rows = max(min(rows, PIECE_BYTES * about.num_rows // max(stored, 1)), 1)
+        try:
+            # Through a buffer: a group of rows is not read at once, and may be larger than memory.
+            with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+                yield from file.iter_batches(rows, columns=list(columns), use_threads=threads > 1)
+        except (pa.ArrowException, OSError):
+            raise InputError(f"{path.name} is damaged or cut short: its columns cannot be read.") from None
+
+    size = path.stat().st_size
+    return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, rows=about.num_rows, bytes=size)
 
 
 def _open_arrow(path: Path) -> Source:
-    def read(columns: Sequence[str] | None, _: Collection[str]) -> pa.Table:
-        try:
-            return feather.read_table(path, columns=None if columns is None else list(columns))
-        except (pa.ArrowException, OSError):
-            raise InputError(f"{path.name} is not an Arrow or Feather file, or it is cut short.") from None
+    unread = f"{path.name} is not an Arrow or Feather file, or it is cut short."
 
-    return Source(path.name, tuple(read(None, ()).column_names), path, read, _as_arrow)
+    def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
+        try:
+            return feather.read_table(path, columns=list(columns))
+        except (pa.ArrowException, OSError):
+            raise InputError(unread) from None
+
+    def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from _mapped_batches(path, columns, rows, threads)
+        except (pa.ArrowException, OSError):
+            raise InputError(unread) from None
+
+    try:
+        with pa.OSFile(str(path)) as file:
+            names = tuple(pa.ipc.open_file(file).schema.names)
+    except (pa.ArrowException, OSError):
+        raise InputError(unread) from None
+    return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, bytes=path.stat().st_size)
+
+
+def _mapped_batches(path: Path, columns: Sequence[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow file, in slices: one of them may hold all records."""
+    with path.open("rb") as opened:
+        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    memory = pa.py_buffer(mapped)
+    file = pa.BufferReader(memory)
+    with pa.ipc.open_file(file) as whole:
+        wanted = [whole.schema.get_field_index(name) for name in columns]
+        compressed = whole.num_record_batches > 0 and not _lies_in(memory, whole.get_batch(0))
+    # Asked for some columns, the reader copies them; it must be asked where it would unpack all others, too.
+    fields = wanted if compressed else None
+    options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=threads > 1)
+    with pa.ipc.open_file(file, options=options) as reader:
+        for i in range(reader.num_record_batches):
+            batch = reader.get_batch(i).select(list(columns))
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+                if hasattr(mapped, "madvise"):  # pages that were read would count as memory of this process
+                    mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _lies_in(memory: pa.Buffer, batch: pa.RecordBatch) -> bool:
+    """Whether a batch is part of a file that is mapped to memory, and not a copy of it."""
+    parts = [part for column in batch.columns for part in column.buffers() if part is not None and part.size]
+    return all(memory.address <= part.address < memory.address + memory.size for part in parts)
 
 
 def _open_frame(data: Any) -> Source:
@@ -134,7 +242,16 @@ def _open_frame(data: Any) -> Source:
     except (pa.ArrowException, ValueError, TypeError):
         # The readers' messages quote the value that does not fit.
         raise InputError(f"{label} cannot be turned into an Arrow table: a column mixes types or has none.") from None
-    return Source(label, tuple(table.column_names), None, lambda columns, _: table.select(list(columns)), restore)
+    return Source(
+        label,
+        tuple(table.column_names),
+        None,
+        lambda columns, _: table.select(list(columns)),
+        restore,
+        _pieces=lambda columns, _, __, ___: iter([table.select(list(columns))]),
+        rows=table.num_rows,
+        bytes=table.nbytes,
+    )
 
 
 def _to_arrow(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
@@ -164,6 +281,34 @@ def _to_arrow(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
         backend = eager.implementation
         return eager.to_arrow(), lambda table: nw.from_arrow(table, backend=backend).lazy().to_native()
     return frame.to_arrow(), lambda table: nw.from_arrow(table, backend=frame.implementation).to_native()
+
+
+def _of_size(pieces: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Small pieces put together and large ones cut, to so many records or so many bytes."""
+    held: list[pa.Table] = []
+    count, size = 0, 0
+    for piece in pieces:
+        table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
+        if table.num_rows == 0:
+            continue
+        step = max(min(rows, PIECE_BYTES * table.num_rows // max(table.nbytes, 1)), 1)
+        for start in range(0, table.num_rows, step):
+            part = table.slice(start, step)
+            if held and (count + part.num_rows > rows or size + part.nbytes > PIECE_BYTES):
+                yield pa.concat_tables(held)
+                held, count, size = [], 0, 0
+            held.append(part)
+            count, size = count + part.num_rows, size + part.nbytes
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Text that Arrow can put in another order: views it cannot."""
+    views = [i for i, field in enumerate(table.schema) if pa.types.is_string_view(field.type)]
+    for i in views:
+        table = table.set_column(i, table.schema.names[i], table.column(i).cast(pa.large_string()))
+    return table
 
 
 def _as_arrow(table: pa.Table) -> pa.Table:

@@ -36,6 +36,7 @@ def partition(
     *,
     workload: Sequence[Task] = (),
     within: Groups | None = None,
+    phase: int | None = None,
     threads: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Partition:
@@ -47,13 +48,15 @@ def partition(
         What the classes are to be good for.
     within
         Cut for models only, for what they gain within these groups; where that is nothing a class is left whole.
+    phase
+        The criterion to begin with (see :mod:`rothko.kernels.nodes`), where another than the workload's first.
     progress
         Called with the number of records whose classes have just become final.
     """
     from rothko.kernels.nodes import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
 
     arrays, table = problem(encoded, requirements, method, workload, within=within, threads=threads)
-    nodes, low, high = _grow(table, arrays, threads, progress)
+    nodes, low, high = _grow(table, arrays, arrays.first_phase if phase is None else phase, threads, progress)
     leaf = np.flatnonzero(nodes[:, ATTRIBUTE] == LEAF)
     leaf = leaf[np.argsort(nodes[leaf, START])]
     cuts = None
@@ -71,7 +74,7 @@ def partition(
 
 
 def _grow(
-    table: NDArray[np.int32], arrays: Problem, threads: int, progress: Callable[[int], None]
+    table: NDArray[np.int32], arrays: Problem, phase: int, threads: int, progress: Callable[[int], None]
 ) -> tuple[Nodes, ...]:
     """Grow the whole tree: cut large nodes one at a time, small ones to the end, side by side."""
     from rothko.kernels.mondrian import grow
@@ -88,12 +91,12 @@ def _grow(
 
     no_maps = np.empty(0, dtype=np.int32), np.full(len(arrays.lines), -1, dtype=np.int32)
     if threads == 1:
-        nodes, low, high, _, _ = step(0, rows, arrays.first_phase, *no_maps)
+        nodes, low, high, _, _ = step(0, rows, phase, *no_maps)
         progress(rows)
         return nodes, low, high
     steps: dict[tuple[int, int], Grown] = {}
     with ThreadPoolExecutor(threads) as pool:
-        whole = pool.submit(step, 0, rows, arrays.first_phase, *no_maps)
+        whole = pool.submit(step, 0, rows, phase, *no_maps)
         running: dict[Future[Grown], tuple[int, int]] = {whole: (0, rows)}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:

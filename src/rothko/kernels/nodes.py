@@ -76,16 +76,17 @@ def code_of(maps, maps_at, node, a, rank):
 
 
 @compiled
-def regions(attribute, begins, child, children, sizes):
-    """The region of each node on the lines: first and last code per attribute, whole lines at the root.
+def regions(attribute, begins, child, children, root_low, root_high):
+    """The region of each node on the lines, given that of the root: first and last code per attribute.
 
     Parts of one cut share the node's region between them: each reaches to where the next begins.
     """
-    count, d = attribute.size, sizes.size
-    low = np.zeros((count, d), dtype=np.int32)
+    count, d = attribute.size, root_low.size
+    low = np.empty((count, d), dtype=np.int32)
     high = np.empty((count, d), dtype=np.int32)
     for a in range(d):
-        high[0, a] = sizes[a] - 1
+        low[0, a] = root_low[a]
+        high[0, a] = root_high[a]
     for node in range(count):
         a = attribute[node]
         if a < 0:

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from rothko.data.source import Source, open_source
 from rothko.errors import InputError, PolicyError
-from rothko.flow import anonymize, as_policy, prepare
+from rothko.flow import as_policy, in_memory
 from rothko.learn.regions import FORMS, Form, Regions, known_form
 from rothko.policy import Column, Policy, Role
 from rothko.privacy import KAnonymity
 from rothko.release.recoding import Recoding
+from rothko.threads import count_threads
 from rothko.workload import Classify, Regress
 
 if TYPE_CHECKING:
@@ -107,8 +108,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = self._table(X, reset=True)
         self._names = table.column_names
         policy, table = self._asked(table, y)
-        make = anonymize if self.verify else prepare
-        release = make(table, policy, seed=self.seed, threads=self.threads)
+        release = in_memory(open_source(table), policy, seed=self.seed, threads=count_threads(self.threads))
+        if self.verify:
+            release = release.verified()
         if release.recoding is None:
             raise PolicyError(
                 f"{policy.method.name} with these options has no recoding, and new records could not be placed; "
@@ -259,18 +261,28 @@ def _open_array(X: NDArray[Any]) -> Source:
     return open_source(columns)
 
 
-def _outputs(table: pa.Table, y: Any) -> list[NDArray[Any]]:
+def _outputs(table: pa.Table, y: Any) -> list[pa.Array]:
     """The columns of y."""
     if y is None:
         return []
     check_consistent_length(table, y)
     array = np.asarray(y)
-    return [array] if array.ndim == 1 else [array[:, i] for i in range(array.shape[1])]
+    return [_output(column) for column in ([array] if array.ndim == 1 else array.T)]
 
 
-def _task(asked: str, name: str, output: NDArray[Any]) -> Classify | Regress:
+def _output(values: NDArray[Any]) -> pa.Array:
+    """A column of y; what pandas takes for missing is missing."""
+    try:
+        return pa.array(values.tolist() if values.dtype.kind in "OUS" else values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise InputError("y cannot be turned into a column: it mixes types.") from None
+
+
+def _task(asked: str, name: str, output: pa.Array) -> Classify | Regress:
+    """What is asked for; whole numbers are labels, as they are for scikit-learn."""
     if asked == "auto":
-        asked = "regress" if type_of_target(output, input_name="y", raise_unknown=True) == "continuous" else "classify"
+        fractions = pa.types.is_floating(output.type) and not pc.all(pc.equal(output, pc.round(output))).as_py()
+        asked = "regress" if fractions else "classify"
     return Regress(name) if asked == "regress" else Classify(name)
 
 
@@ -282,12 +294,8 @@ def _names_for(count: int, taken: list[str]) -> list[str]:
     return [name] if count == 1 else [f"{name}{i}" for i in range(count)]
 
 
-def _append(table: pa.Table, columns: Mapping[str, NDArray[Any]]) -> pa.Table:
-    for name, values in columns.items():
-        try:
-            column = pa.array(values.tolist() if values.dtype.kind in "OUS" else values)
-        except (pa.ArrowException, TypeError, ValueError):
-            raise InputError("y cannot be turned into a column: it mixes types.") from None
+def _append(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
+    for name, column in columns.items():
         table = table.append_column(name, column)
     return table
 

@@ -28,18 +28,22 @@ from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_sc
 
 from rothko.data.csv_dialect import CsvOptions
 from rothko.data.encode import rank
-from rothko.data.schema import match, read_as_stored, with_one_missing, written_as_text
+from rothko.data.schema import match, with_one_missing, written_as_text
 from rothko.data.source import open_source
 from rothko.errors import InfeasibleError, InputError, PolicyError, nearest
-from rothko.flow import Progress, as_policy, prepare
+from rothko.flow import Progress, as_policy, in_memory
 from rothko.learn.models import MODELS
-from rothko.learn.regions import Floats, Form, Original, Regions, as_numbers, known_form, place
+from rothko.learn.regions import Floats, Form, Original, Regions, known_form, place
 from rothko.policy import Policy
+from rothko.privacy.statistics import Domain
 from rothko.threads import count_threads
 from rothko.workload import Classify, Regress
 
 METRICS = {"classify": ("accuracy", "macro-F1", "AUC"), "regress": ("MAE", "R²")}
 ORIGINAL = "original"
+
+LARGEST = 1e150
+"""Of a number that models predict: the squares of larger ones are no numbers any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +236,7 @@ def recode(
     -------
     The numbers of the training and of the test part, and how many test records could not be placed.
     """
-    recoding = prepare(train, policy, threads=threads).recoding
+    recoding = in_memory(open_source(train), policy, threads=threads).recoding
     if recoding is None:
         raise PolicyError(
             f"{policy.method.name} with these options has no recoding, and test records cannot be placed; "
@@ -436,14 +440,13 @@ def _with_target(table: pa.Table, task: Classify | Regress, policy: Policy) -> t
         table, column = table.take(keep), column.take(keep)
     if not len(column):
         raise InputError(f"Column {task.target!r} is missing in every record; there is nothing to predict.")
+    codes = np.empty(len(column), dtype=np.int32)
+    values = rank(column, codes)
     if isinstance(task, Regress):
-        column = read_as_stored(task.target, column)
-        if pa.types.is_dictionary(column.type):
-            raise InputError(f"Column {task.target!r} holds text; a number is needed to {task.describe()}.")
-        return table, as_numbers(column.combine_chunks()), left_out
-    labels = np.empty(len(column), dtype=np.int32)
-    rank(column, labels)
-    return table, labels, left_out
+        # The numbers that the recoding is made for: text counts as a number where all of it is.
+        domain = Domain(task.target, values, np.append(np.bincount(codes), 0))
+        return table, domain.numbers[codes], left_out
+    return table, codes, left_out
 
 
 def _enough(task: Classify | Regress, truth: NDArray[Any], fold: NDArray[np.int64], folds: int) -> None:
@@ -451,6 +454,11 @@ def _enough(task: Classify | Regress, truth: NDArray[Any], fold: NDArray[np.int6
     if len(truth) < 2 * folds:
         raise InputError(f"{folds} folds need at least {2 * folds} records, and there are {len(truth)}; lower folds.")
     if isinstance(task, Regress):
+        if not (np.abs(truth) < LARGEST).all():
+            raise InputError(
+                f"Column {task.target!r} has numbers that are infinite or too large to be squared; divide them by a "
+                "power of ten, or list them under 'missing'."
+            )
         return
     counts = np.sort(np.bincount(truth))[::-1]
     if len(counts) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,19 @@ class Cuts:
     """The node of each class."""
     sizes: NDArray[np.int32]
     """How many codes each line has."""
+    root: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+    """The region of the root, its first and last code on every line, where it is a branch of a larger tree."""
+
+    def within(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> Cuts:
+        """The same cuts as a branch of a larger tree, of whose lines its root has the codes ``low`` to ``high``."""
+        return replace(self, root=(low, high))
 
     def regions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The region of each class: (classes, lines) first codes, and last codes."""
         from rothko.kernels.nodes import regions
 
-        low, high = regions(self.attribute, self.begins, self.child, self.children, self.sizes)
+        root = (np.zeros_like(self.sizes), self.sizes - 1) if self.root is None else self.root
+        low, high = regions(self.attribute, self.begins, self.child, self.children, *root)
         return low[self.leaf], high[self.leaf]
 
 

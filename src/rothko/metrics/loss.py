@@ -7,6 +7,7 @@ ICDE 2005. Average class size: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, here pl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,34 @@ def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.i
         smallest_class=int(sizes.min()),
         largest_class=int(sizes.max()),
         class_sizes=_histogram(sizes),
+    )
+
+
+def combine(losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
+    """The loss of a table from those of its parts, of so many records each: the same but for rounding.
+
+    What is lost for the workload is left out; see :func:`rothko.metrics.workload.combine_tasks`.
+
+    >>> from rothko.data.line import Kind
+    >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0]), missing=False)
+    >>> parts = [loss([line], np.array([[0.5]]), np.array([3])), loss([line], np.array([[0.1]]), np.array([1]))]
+    >>> combine(parts, [3, 1]).gcp, combine(parts, [3, 1]).class_sizes
+    (0.4, {'1': 1, '2-3': 1})
+    """
+    share = np.array(rows) / sum(rows)
+    classes = sum(one.classes for one in losses)
+    sizes = Counter[str]()
+    for one in losses:
+        sizes.update(one.class_sizes)
+    return Loss(
+        gcp=float(np.dot([one.gcp for one in losses], share)),
+        ncp={name: float(np.dot([one.ncp[name] for one in losses], share)) for name in losses[0].ncp},
+        classes=classes,
+        average_class_size=sum(rows) / classes,
+        discernibility=sum(one.discernibility for one in losses),
+        smallest_class=min(one.smallest_class for one in losses),
+        largest_class=max(one.largest_class for one in losses),
+        class_sizes=dict(sorted(sizes.items(), key=lambda item: int(item[0].partition("-")[0]))),
     )
 
 

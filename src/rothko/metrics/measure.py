@@ -25,6 +25,7 @@ from rothko.policy import Policy
 from rothko.privacy.statistics import Domain, Sensitive
 from rothko.release.check import published_in
 from rothko.release.publish import bounds_names, check_statistics, mean_name, statistics_asked
+from rothko.release.stored import StoredRelease
 from rothko.threads import count_threads
 from rothko.workload.tasks import columns_of_models, models
 
@@ -63,7 +64,7 @@ def measure(
     >>> [(one.function, one.truth, one.answer) for one in task.answers][1:3]
     [('sum', 150.0, 150.0), ('avg', 37.5, 37.5)]
     """
-    if isinstance(release, Release):
+    if isinstance(release, Release | StoredRelease):
         policy = release.certificate.policy if policy is None else policy
         release = release.arrow
     if policy is None:

@@ -8,6 +8,8 @@ about a model and is left out.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,6 +74,10 @@ def wmse(classes: NDArray[np.integer], numbers: NDArray[np.float64]) -> float:
     numbers
         The number of each record, NaN where it is missing.
 
+    Returns
+    -------
+    The error, or infinity where no floating-point number is as large as the squares.
+
     Examples
     --------
     >>> wmse(np.array([0, 0, 1]), np.array([1e9, 1e9 + 2, 7]))
@@ -82,11 +88,13 @@ def wmse(classes: NDArray[np.integer], numbers: NDArray[np.float64]) -> float:
         return 0.0
     classes, numbers = classes[there], numbers[there]
     sizes = np.maximum(np.bincount(classes), 1)
-    # Twice around the mean: what rounding leaves of the first mean, the second takes away.
-    for _ in range(2):
-        means = np.bincount(classes, weights=numbers) / sizes
-        numbers = numbers - means[classes]
-    return float(np.mean(numbers**2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Twice around the mean: what rounding leaves of the first mean, the second takes away.
+        for _ in range(2):
+            means = np.bincount(classes, weights=numbers) / sizes
+            numbers = numbers - means[classes]
+        found = float(np.mean(numbers**2))
+    return found if math.isfinite(found) else math.inf
 
 
 def _counted(

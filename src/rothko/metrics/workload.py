@@ -8,8 +8,9 @@ its answer, and with the error of that answer also the true one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from rothko.metrics.prediction import classification_metric, conditional_entropy
 from rothko.metrics.published import Shown, shown_by
 from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer
 from rothko.policy import Policy
-from rothko.privacy.statistics import Sensitive
+from rothko.privacy.statistics import Domain, Sensitive
 from rothko.release.publish import ANSWERED_BY, Published, mean_name, statistics_asked
 from rothko.workload.boxes import boxes
 from rothko.workload.tasks import Aggregate, Classify, Model, Regress, Select, Task
@@ -59,6 +60,8 @@ class ClassifyLoss(TaskLoss):
     """Of the label in the whole table: what it would be were there one class."""
     classification_metric: float
     """Share of records whose label is not the most frequent one of their class."""
+    records: int = field(default=0, compare=False, repr=False)
+    """How many records have a label: by that much a part of a table counts."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -82,6 +85,8 @@ class RegressLoss(TaskLoss):
     """Mean squared distance of the number to the mean of its class; 0 where the classes tell it for sure."""
     variance: float
     """Of the number in the whole table: what it would be were there one class."""
+    records: int = field(default=0, compare=False, repr=False)
+    """How many records have a number: by that much a part of a table counts."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -272,13 +277,86 @@ def workload_loss(view: View, workload: Sequence[Task]) -> tuple[TaskLoss, ...]:
     return tuple(results)
 
 
+def combine_tasks(parts: Sequence[Sequence[TaskLoss]], domains: Mapping[str, Domain]) -> tuple[TaskLoss, ...]:
+    """What a table lost for each task, from what its parts did: the same but for rounding.
+
+    Answers of aggregates are left out, as they are in a certificate. A model that looks at some of the
+    quasi-identifiers sees groups that go across parts, which :mod:`rothko.metrics.seen` counts.
+
+    Parameters
+    ----------
+    domains
+        The targets of models, with counts over the whole table.
+    """
+    return tuple(_combined(tasks, domains) for tasks in zip(*parts, strict=True))
+
+
+def _combined(parts: tuple[TaskLoss, ...], domains: Mapping[str, Domain]) -> TaskLoss:
+    def mean(of: str) -> float:
+        weights = [one.records for one in parts]  # type: ignore[attr-defined]
+        values = [getattr(one, of) for one in parts]
+        # A part without any says 0 and counts for nothing.
+        return float(sum(v * w for v, w in zip(values, weights, strict=True) if w) / max(sum(weights), 1))
+
+    def total(of: str) -> int | None:
+        values = [getattr(one, of) for one in parts]
+        return None if None in values else sum(values)
+
+    match parts[0]:
+        case ClassifyLoss() as first:
+            counts = domains[first.target].counts[:-1]
+            return ClassifyLoss(
+                target=first.target,
+                conditional_entropy=mean("conditional_entropy"),
+                entropy=entropy(counts),
+                classification_metric=mean("classification_metric"),
+                records=int(counts.sum()),
+            )
+        case RegressLoss() as first:
+            domain = domains[first.target]
+            return RegressLoss(first.target, mean("wmse"), variance(domain), int(domain.counts[:-1].sum()))
+        case SelectLoss() as first:
+            return replace(
+                first, returned=total("returned"), matching=total("matching"), imprecision=total("imprecision")
+            )
+        case AggregateLoss() as first:
+            listed = [one.answers for one in parts if isinstance(one, AggregateLoss)]
+            unanswered = [sum(one.unanswered for one in same) for same in zip(*listed, strict=True)]
+            public = first.public(0).answers
+            return AggregateLoss(tuple(replace(one, unanswered=n) for one, n in zip(public, unanswered, strict=True)))
+    raise AssertionError(f"{parts[0].task} does not add up")
+
+
+def entropy(counts: NDArray[np.int64]) -> float:
+    """Of labels that occur so often, in bits.
+
+    >>> entropy(np.array([1, 0, 3]))
+    0.8112781244591328
+    """
+    found = counts[counts > 0]
+    return float(np.sum(found * np.log2(found.sum() / found)) / found.sum()) if len(found) else 0.0
+
+
+def variance(domain: Domain) -> float:
+    """Of the numbers of a whole table."""
+    numbers, counts = domain.deviations[:-1], domain.counts[:-1]
+    records = int(counts.sum())
+    if records == 0:
+        return 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = numbers - float(np.dot(numbers, counts)) / records
+        found = float(np.dot(centred**2, counts)) / records
+    return found if math.isfinite(found) else math.inf
+
+
 def _model(view: View, task: Model) -> TaskLoss:
     codes, domain = view.targets[task.target]
     groups = view.groups(task.features)
     one = np.zeros_like(groups)
     if isinstance(task, Regress):
         numbers = domain.numbers[codes]
-        return RegressLoss(task.target, wmse(groups, numbers), wmse(one, numbers))
+        there = int(np.count_nonzero(~np.isnan(numbers)))
+        return RegressLoss(task.target, wmse(groups, numbers), wmse(one, numbers), there)
     assert isinstance(task, Classify)
     labels = np.where(codes == domain.size - 1, -1, codes)
     return ClassifyLoss(
@@ -286,6 +364,7 @@ def _model(view: View, task: Model) -> TaskLoss:
         conditional_entropy=conditional_entropy(groups, labels),
         entropy=conditional_entropy(one, labels),
         classification_metric=classification_metric(groups, labels),
+        records=int(np.count_nonzero(labels >= 0)),
     )
 
 
@@ -359,9 +438,9 @@ def _statistic(view: View, name: str, function: str, values: NDArray[np.float64]
     return view.means.get(name, np.full(len(shown.low), np.nan))
 
 
-def _digits(number: float) -> float:
-    """Six significant digits."""
-    return float(f"{number:.6g}")
+def _digits(number: float) -> float | None:
+    """Six significant digits; None for what is no number in JSON."""
+    return float(f"{number:.6g}") if math.isfinite(number) else None
 
 
 def _number(number: float | None) -> float | int | None:

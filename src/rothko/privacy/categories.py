@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.errors import PolicyError
+from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, Rule, whole_number
 from rothko.privacy.statistics import Domain, Statistics
 
@@ -76,6 +77,10 @@ class PAlpha(Requirement):
         there = np.zeros((len(counts), categories), dtype=np.int64)
         np.add.at(there.T, category, counts.T)
         return np.asarray(np.count_nonzero(there, axis=1), dtype=np.float64)
+
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """Certain: the categories of the sample are in the population."""
+        return self.satisfied(stats)
 
     def _few(self, whole: Statistics) -> str:
         return ""

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from rothko.data.hierarchy import Hierarchy
 from rothko.errors import PolicyError
 from rothko.hierarchy_spec import HierarchySpec
+from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_ratio, number
 from rothko.privacy.statistics import Domain, Statistics
 
@@ -109,6 +110,17 @@ class TCloseness(Requirement):
         whole = np.where(exact, full, 0).astype(np.int64)
         most = np.where(exact, whole // q * p + whole % q * p // q, full * (p / q))
         return np.asarray(np.where(exact, moved, moved * STRICT) <= most)
+
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """Ours, since the paper has none: the distance of the sample is within t by a margin.
+
+        Another value of one of n records moves the distance by 1/n at most, whichever the ground distance; so its
+        variance is at most 1/4n (the bound of Efron and Stein). A sample lies further from the table than the class
+        that it came from, the more so the more values there are: an error on the strict side.
+        """
+        if self.t == 1:
+            return self.satisfied(stats)
+        return np.asarray(self.scores(stats) <= self.t - sampling.margin(0.25, stats.size))
 
     def _full(self, stats: Statistics, ground: Ground) -> NDArray[np.float64]:
         return np.asarray(stats.size * (float(ground.counts.sum()) * ground.longest))

@@ -13,7 +13,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.privacy.diversity import distinct, distinct_sql, share_sql, within_share
+from rothko.privacy.confidence import Sampling
+from rothko.privacy.diversity import confident_share, distinct, distinct_sql, share_sql, within_share
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_ratio, number, whole_number
 from rothko.privacy.statistics import Domain, Statistics
@@ -62,8 +63,19 @@ class AlphaK(Requirement):
 
     def satisfied(self, stats: Statistics) -> NDArray[np.bool_]:
         """In whole numbers."""
-        share = within_share(stats, self.of, *kernel_ratio(as_written(self.alpha)))
-        return np.asarray(share & (stats.size >= self.k))
+        return np.asarray(self._within(stats) & (stats.size >= self.k))
+
+    def _within(self, stats: Statistics) -> NDArray[np.bool_]:
+        return within_share(stats, self.of, *kernel_ratio(as_written(self.alpha)))
+
+    def _naive(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The share of the sample, and k · n/N records."""
+        return np.asarray(self._within(stats) & (stats.size >= sampling.fewest(self.k)))
+
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """Share and k by themselves: where one of them is violated, its own test refuses at the level asked for."""
+        share = confident_share(stats, self.of, self.alpha, sampling)
+        return np.asarray(share & (stats.size >= sampling.fewest(self.k)))
 
     def rule(self, domain: Domain) -> Rule | None:
         """Keeps the count of the most frequent value."""
@@ -124,6 +136,14 @@ class PSensitive(Requirement):
     def satisfied(self, stats: Statistics) -> NDArray[np.bool_]:
         """Values and records."""
         return np.asarray((self.scores(stats) >= self.p) & (stats.size >= self.k))
+
+    def _naive(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The values of the sample, and k · n/N records."""
+        return self._confident(stats, sampling)
+
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The values of the sample are in the population for certain; k by its own test."""
+        return np.asarray((self.scores(stats) >= self.p) & (stats.size >= sampling.fewest(self.k)))
 
     def rule(self, domain: Domain) -> Rule | None:
         """Counts values as they appear."""

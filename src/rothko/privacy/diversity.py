@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_ratio, number, whole_number
 from rothko.privacy.statistics import Domain, Statistics
 
@@ -53,6 +54,10 @@ class DistinctLDiversity(Requirement):
     def scores(self, stats: Statistics) -> NDArray[np.float64]:
         """How many values occur in each class."""
         return distinct(stats.histograms[self.of])
+
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """Certain: the values of the sample are in the population."""
+        return self.satisfied(stats)
 
     def rule(self, domain: Domain) -> Rule | None:
         """Counts values as they appear."""
@@ -119,6 +124,25 @@ class EntropyLDiversity(Requirement):
         even = np.where(values * counts.max(axis=1) == stats.size, values, 0.0)
         return np.log(size) - weighted / size, even
 
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """Ours, since the paper found none: the entropy of the sample, its bias taken off, above log l by a margin.
+
+        The entropy of n records lies below that of the population by (m − 1)/2n for m values (Miller 1955); it varies
+        by Σ p log² p − H² for one record (the delta method), and by (m − 1)/2n² where all values are as frequent and
+        the former is 0. Both with the finite population correction. It is no more than the values of the column allow.
+        """
+        entropy, _ = self._entropy(stats)
+        counts, size = stats.histograms[self.of], stats.size
+        several = np.maximum(size, 1)
+        shares = np.maximum(counts, 1) / several[:, None]
+        spread = np.sum(counts * np.log(shares) ** 2, axis=1) / several - entropy**2
+        more = np.maximum(distinct(counts) - 1, 0)
+        variance = np.maximum(spread, 0) + more / (2 * several)
+        bias = more / (2 * several) * sampling.correction
+        most = math.log(max(int(np.count_nonzero(stats.domains[self.of].counts)), 1))
+        corrected = np.minimum(entropy + bias, most)
+        return np.asarray((corrected - math.log(self.l) >= sampling.margin(variance, size)) & (size > 1))
+
     def rule(self, domain: Domain) -> Rule | None:
         """Keeps Σ c log c."""
         from rothko.kernels.requirements import ENTROPY, logarithms
@@ -180,6 +204,17 @@ class RecursiveLDiversity(Requirement):
         rest = stats.size[:, None] - np.cumsum(falling, axis=1)
         return np.asarray(1.0 + np.count_nonzero(falling[:, :1] * q < p * rest, axis=1))
 
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The paper's: c · p2 − p1 above its margin, with the two shares of the sample as if they were independent."""
+        if self.l == 1:
+            return self.satisfied(stats)
+        several = np.maximum(stats.size, 1)
+        falling = -np.sort(-stats.histograms[self.of], axis=1)
+        p1 = falling[:, 0] / several
+        p2 = falling[:, self.l - 1 :].sum(axis=1) / several
+        variance = self.c**2 * p2 * (1 - p2) + p1 * (1 - p1)
+        return np.asarray((self.c * p2 - p1 > sampling.margin(variance, stats.size)) & (stats.size > 1))
+
     def rule(self, domain: Domain) -> Rule | None:
         """Bounds from the most frequent value, the exact sum where they do not decide."""
         if self.l == 1:
@@ -240,6 +275,10 @@ class FrequencyLDiversity(Requirement):
         """In whole numbers."""
         return within_share(stats, self.of, *self._share())
 
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The largest share of the sample below 1/l by a margin."""
+        return confident_share(stats, self.of, 1 / self.l, sampling)
+
     def _share(self) -> tuple[int, int]:
         p, q = kernel_ratio(as_written(self.l), up=True)
         return q, p
@@ -273,6 +312,17 @@ def distinct_sql(least: int) -> str:
 def within_share(stats: Statistics, column: str, p: int, q: int) -> NDArray[np.bool_]:
     """Whether the most frequent value of each class has at most p/q of it."""
     return np.asarray(stats.histograms[column].max(axis=1) * q <= stats.size * p)
+
+
+def confident_share(stats: Statistics, column: str, share: float, sampling: Sampling) -> NDArray[np.bool_]:
+    """Whether the most frequent value of each class can be taken to have at most a share of it in the population.
+
+    Ours, in the spirit of the paper's test for k: the largest share of the sample is below the bound by a margin, with
+    the variance that a share on the bound has. One value above it is enough to violate, and its own share of the sample
+    lies this low with probability level at most; so there is nothing to correct for the number of values.
+    """
+    largest = stats.histograms[column].max(axis=1) / np.maximum(stats.size, 1)
+    return np.asarray(largest <= share - sampling.margin(share * (1 - share), stats.size))
 
 
 def share_sql(score: str, p: int, q: int) -> str:

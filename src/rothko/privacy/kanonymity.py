@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, whole_number
 from rothko.privacy.statistics import Statistics
 
@@ -45,6 +46,14 @@ class KAnonymity(Requirement):
     def scores(self, stats: Statistics) -> NDArray[np.float64]:
         """The size of each class."""
         return stats.size.astype(np.float64)
+
+    def _naive(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """As many as k · n/N records."""
+        return self._confident(stats, sampling)
+
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The count of the sample against the least that the test accepts, one number for all groups."""
+        return np.asarray(stats.size >= sampling.fewest(self.k))
 
     def sql(self) -> str:
         """The number of records."""

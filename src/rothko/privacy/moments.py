@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.privacy.confidence import Sampling, chi_square
 from rothko.privacy.requirement import Requirement, Rule, number
 from rothko.privacy.statistics import Domain, Statistics
 
@@ -60,6 +61,12 @@ class _Spread(Requirement):
             bound = bound * n if self.per_record else bound
             return np.asarray((product - s * s - error >= bound) & (n > 0) if self.asked > 0 else n >= 0)
 
+    def _squares(self, stats: Statistics) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """How many numbers each group has, and the sum of their squares around their mean."""
+        n, s, squares = stats.moments[self.of].T
+        with np.errstate(invalid="ignore"):
+            return n.astype(np.int64), np.maximum(squares - s * (s / np.maximum(n, 1)), 0.0)
+
     def rule(self, domain: Domain) -> Rule | None:
         """Keeps the moments."""
         if self.asked == 0:
@@ -99,6 +106,16 @@ class VarianceDiversity(_Spread):
         """The v asked for."""
         return self.v
 
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The paper's: (n − 1) · variance / v is chi-square distributed where the numbers are normal and independent.
+
+        A rule of thumb for any others, and without a finite population correction.
+        """
+        if self.v == 0:
+            return self.satisfied(stats)
+        n, squares = self._squares(stats)
+        return np.asarray(squares >= self.v * chi_square(sampling.level, n - 1))
+
     def describe(self) -> str:
         """Name, column and v."""
         return f"{self.name} of {self.of} with v = {self.v:g}"
@@ -125,6 +142,23 @@ class SquaredErrorDiversity(_Spread):
     def asked(self) -> float:
         """The error asked for."""
         return self.error
+
+    def _naive(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The sum of the sample, scaled by N/n."""
+        return np.asarray(self._squares(stats)[1] >= self.error * sampling.share)
+
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """Ours, since the paper has none: the sum of the sample scaled by N/n, on the good side by a margin.
+
+        It estimates a total over the class, of which both the size and the variance are unknown. For normal numbers one
+        term (s − mean)² has a mean square of 3σ⁴, so that n of them are off by √(3/n) of the total, as one standard
+        deviation. A sum that the sample alone reaches is certain: more records only add to it.
+        """
+        if self.error == 0:
+            return self.satisfied(stats)
+        n, squares = self._squares(stats)
+        total = squares * (n / np.maximum(n - 1, 1)) / sampling.share
+        return np.asarray((total >= self.error * (1.0 + sampling.margin(3.0, n))) | self.satisfied(stats))
 
     def describe(self) -> str:
         """Name, column and error."""

@@ -24,6 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.errors import PolicyError
+from rothko.privacy.confidence import Sampling, Test
 from rothko.privacy.statistics import Domain, Statistics
 
 MOST = 10**9
@@ -101,6 +102,37 @@ class Requirement:
     def satisfied(self, stats: Statistics) -> NDArray[np.bool_]:
         """Whether each class satisfies it."""
         return np.asarray(self.scores(stats) >= self.asked)
+
+    def confident(
+        self, stats: Statistics, *, sample: int, population: int, parts: int, alpha: float, test: Test = "exact"
+    ) -> NDArray[np.bool_]:
+        """Whether each group can be taken to satisfy it in the population that a simple random sample came from.
+
+        Parameters
+        ----------
+        stats
+            Sums over the records of the sample, a row for each group.
+        sample, population
+            How many records these have; where they are as many, this is :meth:`satisfied`.
+        parts
+            Into how many groups one cut divides the population: all of them must hold.
+        alpha
+            How often a cut may be accepted that is not allowed.
+        test
+            See :mod:`rothko.privacy.confidence`.
+        """
+        sampling = Sampling(sample, population, parts, alpha, test)
+        if sampling.complete:
+            return self.satisfied(stats)
+        return self._naive(stats, sampling) if test == "naive" else self._confident(stats, sampling)
+
+    def _naive(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The requirement asked of the sample; one that is about sizes scales them."""
+        return self.satisfied(stats)
+
+    def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
+        """The hypothesis test of a sample that is not the population."""
+        raise NotImplementedError
 
     def achieved(self, stats: Statistics) -> float:
         """What the weakest class reaches."""

@@ -1,17 +1,20 @@
 """Applying a recoding to a file of new records.
 
-The rows leave in random order, as those of a release do, unless the caller asks to keep it. What is
-written shows nothing but what the recoding publishes; that is checked on the written bytes.
+The rows leave in random order, as those of a release do, unless the caller asks to keep it. A file that is larger than
+memory is recoded some records at a time, in random order among themselves; the recoding itself must fit. What is
+written shows nothing but what the recoding publishes.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rothko.data.csv_dialect import CsvOptions
 from rothko.data.schema import written_as_text
@@ -21,7 +24,10 @@ from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.publish import ROOT
 from rothko.release.recoding import Recoding
 from rothko.release.verify import verify
-from rothko.release.write import output_file, staging, write_table
+from rothko.release.write import RowsFile, as_rows, output_file, staging
+
+LEAST = 100_000_000
+"""With fewer bytes than these nothing can be verified."""
 
 
 class Applied(NamedTuple):
@@ -47,36 +53,63 @@ def apply_file(
     keep_order: bool = False,
     overwrite: bool = False,
     csv: CsvOptions | None = None,
+    memory: int | None = None,
 ) -> Applied:
-    """Recode the records of a file into another."""
+    """Recode the records of a file into another.
+
+    Parameters
+    ----------
+    memory
+        The most bytes that it may take, beside those of the recoding: a larger file is recoded some records at a time,
+        and only within these the order is random. None: what the computer has free.
+    """
     phi = Recoding.load(recoding)
     source = open_source(data, csv=csv)
     target = output_file(Path(out), source=source.path, overwrite=overwrite)
+    limit = _free_memory() if memory is None else memory
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
-    table, suppressed = phi.apply_table(source.read(as_text=as_text), source.label)
-    if not keep_order:
-        table = table.take(pa.array(np.random.default_rng(secrets.randbits(128)).permutation(table.num_rows)))
+    # Compressed files are several times larger in memory, and so are the copies on the way.
+    at_once = 20 * source.bytes < limit
+    tables = iter([source.read(as_text=as_text)]) if at_once else source.batches(as_text=as_text)
     names = {name: [column.name for column in columns] for name, columns in phi.published.items()}
     anonymity = next((r for r in phi.policy.privacy if isinstance(r, KAnonymity)), KAnonymity(k=2))
+    random = np.random.default_rng(secrets.randbits(128))
+    columns: tuple[str, ...] = ()
+    rows = suppressed = 0
     with staging() as stage:
         temporary = stage.place_for(target)
-        write_table(table, temporary)
-        found = verify(temporary, [anonymity], names)
-        if found.rows != table.num_rows or found.columns != tuple(table.column_names):
+        with RowsFile(temporary) as file:
+            for table in tables:
+                recoded, unknown = phi.apply_table(table, source.label)
+                _only_known(recoded, phi)
+                if not keep_order:
+                    recoded = recoded.take(pa.array(random.permutation(recoded.num_rows)))
+                file.write(as_rows(recoded))
+                columns = tuple(recoded.column_names)
+                rows, suppressed = rows + recoded.num_rows, suppressed + unknown
+        found = verify(temporary, [anonymity], names, memory=None if at_once else max(limit // 2, LEAST))
+        if found.rows != rows or found.columns != columns:
             raise VerificationError(
                 "Verification failed: the written file has other rows or columns than it should; it was removed."
             )
-        _only_known(table, phi)
         stage.commit()
     return Applied(
         path=target,
-        rows=table.num_rows,
+        rows=rows,
         suppressed=suppressed,
         classes=found.classes,
         regions=phi.classes,
         smallest=int(found.findings[0].achieved),
         k=max((r.k for r in phi.policy.privacy if isinstance(r, KAnonymity)), default=0),
     )
+
+
+def _free_memory() -> int:
+    """What the computer has free, or a thousand million bytes where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    except (ValueError, OSError):
+        return 10**9
 
 
 def _only_known(table: pa.Table, phi: Recoding) -> None:
@@ -89,7 +122,7 @@ def _only_known(table: pa.Table, phi: Recoding) -> None:
                 else column.values
             )
             shown = table[column.name].drop_null().unique()
-            if not set(shown.to_pylist()) <= set(known.to_pylist()):
+            if not pc.all(pc.is_in(shown, value_set=known), min_count=0).as_py():
                 raise VerificationError(
                     f"Verification failed: column {column.name!r} shows what no region publishes; the file was removed."
                 )

@@ -6,7 +6,7 @@ No cell values of the input, no path of it: the certificate may go with the data
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,32 @@ from rothko.policy import Policy
 from rothko.release.verify import Verification
 
 LIBRARIES = ("rothko", "numpy", "numba", "pyarrow", "duckdb")
+
+
+@dataclass(frozen=True, slots=True)
+class Io:
+    """What an engine for tables larger than memory read and wrote, against what was predicted before it began."""
+
+    passes: int
+    """Times that the source was read from beginning to end."""
+    repartitions: int
+    """Times that records were written to disk by the leaves of the top of the tree, at most."""
+    reads: int
+    """Bytes read from the source and from what was spilled."""
+    writes: int
+    """Bytes spilled."""
+    predicted_reads: int | None = None
+    predicted_writes: int | None = None
+    sample: int | None = None
+    """Records of the first sample (Rothko-S)."""
+    pruned: int | None = None
+    """Cuts that a sample allowed and all records did not, which were undone (Rothko-S)."""
+    notes: tuple[str, ...] = ()
+    """What the memory limit changed, such as columns that were laid on a grid."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self) | {"notes": list(self.notes)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +61,8 @@ class Certificate:
     """Name of the released file."""
     sha256: str | None = None
     """Hash of the released file; None while the release is only in memory."""
+    io: Io | None = None
+    """What the engine read and wrote; None for the one in memory."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -50,6 +78,7 @@ class Certificate:
             "method": self.policy.method.name,
             "publish": self.policy.publish,
             "engine": {"name": self.engine, "reason": self.engine_reason},
+            "io": None if self.io is None else self.io.to_dict(),
             "seed": self.seed,
             "notes": list(self.notes),
             "policy": self.policy.dump(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,11 @@ Piece = tuple[pa.Array, NDArray[np.int32]]
 """Texts, and which of them each row shows."""
 
 
-def write_csv(rows: Rows, path: Path, *, delimiter: str = ",", threads: int = 1) -> None:
-    """Write rows as CSV (RFC 4180, UTF-8, LF): quotes only where a field needs them, nothing for null."""
+def write_csv(rows: Rows, file: BinaryIO, *, delimiter: str = ",", header: bool = True, threads: int = 1) -> None:
+    """Write rows as CSV (RFC 4180, UTF-8, LF): quotes only where a field needs them, nothing for null.
+
+    Without a header they go on from rows that were written before.
+    """
     count = len(rows.classes)
     pieces = _pieces(rows, delimiter)
 
@@ -40,9 +43,9 @@ def write_csv(rows: Rows, path: Path, *, delimiter: str = ",", threads: int = 1)
         ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
         return memoryview(lines.buffers()[2])[ends[0] : ends[len(lines)]]
 
-    header = delimiter.join(_fields(pa.array(rows.columns), delimiter).to_pylist())
-    with path.open("wb") as file, ThreadPoolExecutor(threads) as pool:
-        file.write((header + "\n").encode())
+    if header:
+        file.write((delimiter.join(_fields(pa.array(rows.columns), delimiter).to_pylist()) + "\n").encode())
+    with ThreadPoolExecutor(threads) as pool:
         for lines in _in_turn(pool, block, range(0, count, BLOCK), threads):
             file.write(lines)
 

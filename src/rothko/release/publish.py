@@ -183,9 +183,10 @@ def range_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]
         return line.tree.labels.take(pa.array(line.tree.lowest(low, high)))
     if line.kind is Kind.NOMINAL:
         return _set_labels(line, low, high)
-    first, last = _texts_at(line, low, among=True), _texts_at(line, high, among=True)
+    first, last = _texts_at(line, low, among=True), _texts_at(line, high, among=True, upper=True)
     spans = pc.binary_join_element_wise("[", first, ", ", last, "]", "")
-    return _finished(line, low, high, pc.if_else(pa.array(low == high), _texts_at(line, low), spans))
+    single = pa.array(low == high) if line.upper is None else pc.equal(first, last)
+    return _finished(line, low, high, pc.if_else(single, _texts_at(line, low), spans))
 
 
 def region_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer]) -> pa.Array:
@@ -203,14 +204,14 @@ def region_labels(line: Line, low: NDArray[np.integer], high: NDArray[np.integer
     return _finished(line, low, high, spans)
 
 
-def _texts_at(line: Line, codes: NDArray[np.integer], *, among: bool = False) -> pa.Array:
-    """The text of the value at each code, null past the last value (the missing one).
+def _texts_at(line: Line, codes: NDArray[np.integer], *, among: bool = False, upper: bool = False) -> pa.Array:
+    """The text of the (largest) value at each code, null past the last value (the missing one).
 
     Labels that would read as something else are quoted: alone as a set, a range or the root, among others also
     as the comma or the end.
     """
     count = len(line.values)
-    values = line.values.take(pa.array(codes, mask=codes >= count))
+    values = (line.last if upper else line.values).take(pa.array(codes, mask=codes >= count))
     return _quoted(values, SPECIAL if among else AMBIGUOUS) if pa.types.is_string(values.type) else as_text(values)
 
 
@@ -280,11 +281,11 @@ def _distinct(
 
 def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[Published, ...]:
     """Two columns in the type of the data; both missing where the class has missing values."""
-    values = pa.concat_arrays([line.values, pa.nulls(1, line.values.type)])
     absent = (high == line.missing_code) if line.missing else np.zeros(len(high), dtype=np.bool_)
     ends = [np.where(absent, len(line.values), codes) for codes in (low, high)]
     columns = []
-    for name, codes in zip(bounds_names(line.name), ends, strict=True):
+    for name, codes, held in zip(bounds_names(line.name), ends, (line.values, line.last), strict=True):
+        values = pa.concat_arrays([held, pa.nulls(1, held.type)])
         used, of_class = np.unique(codes, return_inverse=True)
         columns.append(Published(name, values.take(pa.array(used)), of_class.astype(np.int32)))
     return tuple(columns)
@@ -292,6 +293,11 @@ def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tupl
 
 def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition, name: str) -> Published:
     """The mean of each class; missing where the class has missing values."""
+    if line.upper is not None:
+        raise PolicyError(
+            f"Column {line.name!r} has more distinct values than memory holds, so its classes have no means; "
+            "raise --memory, or publish ranges."
+        )
     numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
     # Summed in the order of the values: sums of floats depend on the order, and that of the input must not show.
     owner = np.repeat(np.arange(partition.classes, dtype=np.int64), partition.sizes)

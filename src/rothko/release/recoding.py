@@ -17,7 +17,7 @@ records of the release, which may not reach to the new value; ``region`` shows l
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,10 @@ from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import open_source
 from rothko.errors import InputError
-from rothko.methods.partition import Partition
+from rothko.methods.partition import Cuts, Partition
 from rothko.policy import Column, Policy
 from rothko.release.publish import ROOT, Published
+from rothko.release.write import Content, write_content
 
 FORMAT = "rothko recoding 1"
 LARGE = 10_000
@@ -182,17 +183,13 @@ class Recoding:
 
     @classmethod
     def of(
-        cls, encoded: Encoded, partition: Partition, published: Mapping[str, tuple[Published, ...]], policy: Policy
+        cls, encoded: Encoded, partition: Partition, published: Mapping[str, Sequence[Published]], policy: Policy
     ) -> Recoding | None:
         """The recoding behind a partition; None where the method is local and has none."""
         cuts = partition.cuts
         if cuts is None:
             return None
-        inner = np.flatnonzero(cuts.attribute >= 0)
-        times = cuts.children[inner].astype(np.int64)
-        # Every part after the first of its cut begins at a code of its own.
-        later = np.repeat(cuts.child[inner] + 1, times - 1) + _counting(times - 1)
-        line_of = np.repeat(cuts.attribute[inner], times - 1)
+        later, line_of = begin_at(cuts)
         begins = np.zeros(len(cuts.attribute), dtype=np.int32)
         attributes = []
         for i, line in enumerate(encoded.lines):
@@ -209,7 +206,7 @@ class Recoding:
             "children": cuts.children,
             "leaf": leaf,
         }
-        return cls(policy, tuple(attributes), tree, published)
+        return cls(policy, tuple(attributes), tree, {name: tuple(shown) for name, shown in published.items()})
 
     @property
     def classes(self) -> int:
@@ -222,7 +219,7 @@ class Recoding:
 
         t = self.tree
         sizes = np.array([attribute.parts for attribute in self.attributes], dtype=np.int32)
-        low, high = regions(t["attribute"], t["begins"], t["child"], t["children"], sizes)
+        low, high = regions(t["attribute"], t["begins"], t["child"], t["children"], np.zeros_like(sizes), sizes - 1)
         leaves = np.flatnonzero(t["leaf"] >= 0)
         leaves = leaves[np.argsort(t["leaf"][leaves])]
         columns = {}
@@ -268,22 +265,14 @@ class Recoding:
     def save(self, path: str | Path) -> None:
         """Write the recoding as JSON; large ones keep their arrays in Parquet files beside it."""
         for target, content in self.files(Path(path)).items():
-            if isinstance(content, pa.Table):
-                pq.write_table(content, target)
-            else:
-                target.write_text(content, encoding="utf-8")
+            write_content(content, target)
 
-    def files(self, path: Path) -> dict[Path, str | pa.Table]:
+    def files(self, path: Path) -> dict[Path, Content]:
         """What :meth:`save` writes: path → JSON text or table."""
-        head: dict[str, Any] = {
-            "format": FORMAT,
-            "policy": self.policy.dump(),
-            "classes": self.classes,
-            "attributes": [_attribute_to_dict(attribute) for attribute in self.attributes],
-        }
+        about = head(self.policy, self.classes, self.attributes)
         if self.classes <= LARGE:
-            head["tree"] = {key: array.tolist() for key, array in self.tree.items()}
-            head["published"] = {
+            about["tree"] = {key: array.tolist() for key, array in self.tree.items()}
+            about["published"] = {
                 name: [
                     {
                         "column": c.name,
@@ -295,16 +284,16 @@ class Recoding:
                 ]
                 for name, columns in self.published.items()
             }
-            head["rules"] = self.rules().to_pylist()
-            return {path: json.dumps(head, ensure_ascii=False, indent=1)}
+            about["rules"] = self.rules().to_pylist()
+            return {path: json.dumps(about, ensure_ascii=False, indent=1)}
         nodes, shown = large_files(path)
-        head["tree"] = nodes.name
-        head["published"] = {
+        about["tree"] = nodes.name
+        about["published"] = {
             name: [{"column": c.name, "type": str(c.values.type), "file": shown.name} for c in columns]
             for name, columns in self.published.items()
         }
         columns = {c.name: c.by() for columns in self.published.values() for c in columns}
-        return {path: json.dumps(head, ensure_ascii=False), nodes: pa.table(dict(self.tree)), shown: pa.table(columns)}
+        return {path: json.dumps(about, ensure_ascii=False), nodes: pa.table(dict(self.tree)), shown: pa.table(columns)}
 
     @classmethod
     def load(cls, path: str | Path) -> Recoding:
@@ -339,8 +328,7 @@ class Recoding:
             if not large:
                 of_class = np.array(column["of_class"], dtype=np.int32)
                 return Published(column["column"], _from_json(column["values"], kind), of_class)
-            distinct = pc.dictionary_encode(table[column["column"]].cast(kind).combine_chunks(), null_encoding="encode")
-            return Published(column["column"], distinct.dictionary, distinct.indices.to_numpy())
+            return by_class(column["column"], table[column["column"]].cast(kind))
 
         published = {name: tuple(read(column) for column in columns) for name, columns in head["published"].items()}
         return cls(Policy.parse(head["policy"]), tuple(map(_attribute_from_dict, head["attributes"])), tree, published)
@@ -349,6 +337,46 @@ class Recoding:
 def large_files(path: Path) -> tuple[Path, Path]:
     """The Parquet files beside the JSON of a large recoding: its tree, and what its classes publish."""
     return path.with_suffix(".tree.parquet"), path.with_suffix(".classes.parquet")
+
+
+def copied(stored: Path, path: Path) -> dict[Path, Content]:
+    """What a stored recoding consists of under another name: path → JSON text or table, never whole in memory."""
+    about = json.loads(stored.read_text(encoding="utf-8"))
+    if not isinstance(about["tree"], str):
+        return {path: stored.read_text(encoding="utf-8")}
+    about["tree"] = large_files(path)[0].name
+    for columns in about["published"].values():
+        for column in columns:
+            column["file"] = large_files(path)[1].name
+    files: dict[Path, Content] = {path: json.dumps(about, ensure_ascii=False)}
+    for old, new in zip(large_files(stored), large_files(path), strict=True):
+        file = pq.ParquetFile(old)
+        files[new] = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
+    return files
+
+
+def head(policy: Policy, classes: int, attributes: Iterable[Attribute]) -> dict[str, Any]:
+    """What the JSON of a recoding has beside the tree and what its classes publish."""
+    return {
+        "format": FORMAT,
+        "policy": policy.dump(),
+        "classes": classes,
+        "attributes": [_attribute_to_dict(attribute) for attribute in attributes],
+    }
+
+
+def begin_at(cuts: Cuts) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The nodes that begin at a code of their own, which are all parts of a cut but the first, and on which line."""
+    inner = np.flatnonzero(cuts.attribute >= 0)
+    times = cuts.children[inner].astype(np.int64)
+    later = np.repeat(cuts.child[inner] + 1, times - 1) + _counting(times - 1)
+    return later, np.repeat(cuts.attribute[inner], times - 1)
+
+
+def by_class(name: str, column: pa.ChunkedArray) -> Published:
+    """A published column from what it shows of each class."""
+    distinct = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
+    return Published(name, distinct.dictionary, distinct.indices.to_numpy())
 
 
 def columns_of(table: pa.Table) -> list[tuple[str, pa.ChunkedArray]]:

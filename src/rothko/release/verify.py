@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.feather as feather
+import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import NUMBER, Domain
-from rothko.release.sql import connect, file_literal, literal
+from rothko.release.sql import Batches, connect, file_literal, literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,8 @@ def verify(
     *,
     missing: Sequence[str] = (),
     threads: int = 1,
+    memory: int | None = None,
+    spill: Path | None = None,
 ) -> Verification:
     """Compute every requirement from a table.
 
@@ -89,10 +91,15 @@ def verify(
         Quasi-identifier → the columns that publish it.
     missing
         Tokens that stand for a missing value.
+    memory
+        The most bytes that the counting may take; beyond them it goes on in files under ``spill``.
+    spill
+        A private folder; one is made and removed where it is None.
     """
-    with connect(threads) as connection:
+    with connect(threads, memory=memory, spill=spill) as connection:
         connection.execute("SET preserve_insertion_order = false")
-        columns = _open(connection, data)
+        used = {column for columns in quasi_identifiers.values() for column in columns}
+        columns = _open(connection, data, used | {r.column for r in requirements if r.column is not None})
         everything = tuple(quasi_identifiers)
         asked = _parts(requirements)
         findings: dict[Requirement, Finding] = {}
@@ -242,16 +249,20 @@ def _one_missing(column: str, missing: Sequence[str]) -> str:
     return f"CASE WHEN {' OR '.join(absent)} THEN '' WHEN {number} AND {text} = '-0.0' THEN '0.0' ELSE {text} END"
 
 
-def _open(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> tuple[str, ...]:
+def _open(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, used: Collection[str]) -> tuple[str, ...]:
     """Let the data be the table ``released`` with the columns c0, c1, …; returns their real names.
 
     SQL does not tell ``a`` from ``A``: grouping by both would group by one of them twice.
     """
-    name = "" if isinstance(data, pa.Table) else data.name.lower()
-    if isinstance(data, pa.Table) or name.endswith((".arrow", ".feather")):
-        table = data if isinstance(data, pa.Table) else feather.read_table(data)
-        names = table.column_names
-        connection.register("released", table.rename_columns([f"c{i}" for i in range(len(names))]))
+    if isinstance(data, pa.Table):
+        names = data.column_names
+        connection.register("released", data.rename_columns([f"c{i}" for i in range(len(names))]))
+        return tuple(names)
+    name = data.name.lower()
+    if name.endswith((".arrow", ".feather")):
+        with pa.OSFile(str(data)) as file:
+            names = ipc.open_file(file).schema.names
+        connection.register("released", _arrow_batches(data, [i for i, name in enumerate(names) if name in used]))
         return tuple(names)
     if name.endswith((".csv", ".tsv")):
         delimiter = "\t" if name.endswith(".tsv") else ","
@@ -267,6 +278,24 @@ def _open(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table) -> tuple
     columns = ", ".join(f"c{i}" for i in range(len(names)))
     connection.execute(f"CREATE VIEW released({columns}) AS SELECT * FROM read_parquet({file_literal(data)})")
     return tuple(names)
+
+
+def _arrow_batches(path: Path, used: Sequence[int]) -> Batches:
+    """An Arrow file as a table of some of its columns, of which one batch at a time is in memory."""
+    options = ipc.IpcReadOptions(included_fields=list(used))
+
+    def renamed(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(batch.columns, names=[f"c{i}" for i in used])
+
+    def read() -> Iterator[pa.RecordBatch]:
+        with pa.OSFile(str(path)) as opened:
+            file = ipc.open_file(opened, options=options)
+            for i in range(file.num_record_batches):
+                yield renamed(file.get_batch(i))
+
+    with pa.OSFile(str(path)) as opened:
+        schema = ipc.open_file(opened, options=options).schema
+    return Batches(pa.schema([(f"c{i}", field.type) for i, field in zip(used, schema, strict=True)]), read)
 
 
 def _number_of(column: str, columns: Sequence[str]) -> str:

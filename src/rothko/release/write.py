@@ -12,13 +12,14 @@ import itertools
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pcsv
-import pyarrow.feather as feather
+import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rothko.errors import OutputError
@@ -26,50 +27,155 @@ from rothko.release.csv_writer import write_csv
 from rothko.release.rows import Rows
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
+ROW_GROUP = 1 << 20
+"""The most rows of a row group of a Parquet file, and of what is put together at a time."""
+SMALL_GROUP = 1 << 16
+"""The fewest rows of one that is not the last."""
+ARROW = ipc.IpcWriteOptions(compression="zstd")
+"""How Arrow files are written."""
+Content: TypeAlias = str | pa.Table | pa.RecordBatchReader
+"""What goes with the data: text, or a table."""
 
 
 def write_rows(rows: Rows, path: Path, *, threads: int = 1) -> None:
     """Write rows in the format of the path's ending."""
-    name = path.name.lower()
-    with _explained(path):
-        if name.endswith((".csv", ".tsv")):
-            write_csv(rows, path, delimiter="\t" if name.endswith(".tsv") else ",", threads=threads)
-        elif name.endswith(".parquet"):
-            _write_parquet(rows.to_arrow(threads=threads), path)
-        else:
-            feather.write_feather(decoded(rows.to_arrow(threads=threads)), path, compression="zstd")
+    with RowsFile(path, threads=threads) as file:
+        file.write(rows)
 
 
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a table in the format of the path's ending."""
-    write_rows(Rows(tuple(table.column_names), {}, np.zeros(table.num_rows, dtype=np.int32), table), path)
+    write_rows(as_rows(table), path)
+
+
+def as_rows(table: pa.Table) -> Rows:
+    """A table as rows that show what they hold."""
+    return Rows(tuple(table.column_names), {}, np.zeros(table.num_rows, dtype=np.int32), table)
+
+
+class RowsFile:
+    """A file that rows are appended to, in the format of its ending; the first ones settle the types of its columns."""
+
+    def __init__(self, path: Path, *, threads: int = 1) -> None:
+        self.path = path
+        name = path.name.lower()
+        self._format: _Csv | _Parquet | _Arrow
+        if name.endswith((".csv", ".tsv")):
+            self._format = _Csv(path, threads, "\t" if name.endswith(".tsv") else ",")
+        else:
+            self._format = (_Parquet if name.endswith(".parquet") else _Arrow)(path, threads)
+
+    def write(self, rows: Rows) -> None:
+        """Append rows: a few hundred thousand at a time are put together, however many there are."""
+        with explained(self.path):
+            self._format.write(rows)
+
+    def close(self) -> None:
+        """Write what is left to write."""
+        with explained(self.path):
+            self._format.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Csv:
+    def __init__(self, path: Path, threads: int, delimiter: str) -> None:
+        self._path, self._threads, self._delimiter = path, threads, delimiter
+        self._file: BinaryIO | None = None
+
+    def write(self, rows: Rows) -> None:
+        header = self._file is None
+        self._file = self._file or self._path.open("wb")
+        write_csv(rows, self._file, delimiter=self._delimiter, header=header, threads=self._threads)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+class _Parquet:
+    """Published columns are dictionaries already: the writer stores them as they are, so they are cheap."""
+
+    def __init__(self, path: Path, threads: int) -> None:
+        self._path, self._threads = path, threads
+        self._writer: pq.ParquetWriter | None = None
+        self._waiting: list[pa.Table] = []
+
+    def write(self, rows: Rows) -> None:
+        for some in _slices(rows):
+            table = some.to_arrow(threads=self._threads)
+            # Statistics and the Arrow schema are left out: neither is needed, and both say more than the rows.
+            # A dictionary that is too large for a page would be written as plain text, value by value.
+            self._writer = self._writer or pq.ParquetWriter(
+                self._path,
+                table.schema,
+                compression="snappy",
+                write_statistics=False,
+                store_schema=False,
+                dictionary_pagesize_limit=1 << 30,
+            )
+            self._waiting.append(table.cast(self._writer.schema))
+            if sum(table.num_rows for table in self._waiting) >= SMALL_GROUP:
+                self._flush()
+
+    def _flush(self) -> None:
+        """Write a row group: what is repeated in many small ones would outweigh the rows."""
+        assert self._writer is not None
+        table = self._waiting[0]
+        if len(self._waiting) > 1:
+            table = pa.concat_tables(self._waiting).unify_dictionaries().combine_chunks()
+        self._waiting.clear()
+        self._writer.write_table(table, row_group_size=ROW_GROUP)
+
+    def close(self) -> None:
+        if self._waiting:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+
+
+class _Arrow:
+    def __init__(self, path: Path, threads: int) -> None:
+        self._path, self._threads = path, threads
+        self._writer: ipc.RecordBatchFileWriter | None = None
+
+    def write(self, rows: Rows) -> None:
+        for some in _slices(rows):
+            table = decoded(some.to_arrow(threads=self._threads))
+            if self._writer is None:
+                self._schema = table.schema
+                self._writer = ipc.new_file(str(self._path), self._schema, options=ARROW)
+            self._writer.write_table(table.cast(self._schema), max_chunksize=1 << 16)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _slices(rows: Rows) -> Iterator[Rows]:
+    """The rows, as many at a time as a row group has; no rows are one slice, which tells the columns."""
+    for begin in range(0, max(len(rows.classes), 1), ROW_GROUP):
+        some = rows.classes[begin : begin + ROW_GROUP]
+        yield (
+            rows
+            if len(some) == len(rows.classes)
+            else replace(rows, classes=some, kept=rows.kept.slice(begin, ROW_GROUP))
+        )
 
 
 def write_batches(batches: Iterator[pa.RecordBatch], path: Path) -> None:
     """Write batches one after the other to a Parquet or CSV file, never all at once."""
     first = next(batches)
     csv = path.name.lower().endswith(".csv")
-    with _explained(path):
+    with explained(path):
         writer = pcsv.CSVWriter(path, first.schema) if csv else pq.ParquetWriter(path, first.schema)
         with writer:
             for batch in itertools.chain([first], batches):
                 writer.write(batch) if csv else writer.write_batch(batch)
-
-
-def _write_parquet(table: pa.Table, path: Path) -> None:
-    # Published columns are dictionaries already: the writer stores them as they are, so they are cheap.
-    # Statistics and the Arrow schema are left out: neither is needed, and both say more than the rows.
-    # A dictionary that is too large for a page would be written as plain text, value by value; one that is
-    # repeated in many small row groups would outweigh the rows.
-    pq.write_table(
-        table,
-        path,
-        compression="snappy",
-        write_statistics=False,
-        store_schema=False,
-        row_group_size=1 << 20,
-        dictionary_pagesize_limit=1 << 30,
-    )
 
 
 def decoded(table: pa.Table) -> pa.Table:
@@ -79,6 +185,18 @@ def decoded(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.table(columns, names=table.column_names)
+
+
+def write_content(content: Content, path: Path) -> None:
+    """Write what goes with the data: text, or a table as Parquet, batch by batch where it is a stream of them."""
+    if isinstance(content, str):
+        path.write_text(content, encoding="utf-8")
+    elif isinstance(content, pa.Table):
+        pq.write_table(content, path, store_schema=False, write_statistics=False)
+    else:
+        with pq.ParquetWriter(path, content.schema, store_schema=False, write_statistics=False) as writer:
+            for batch in content:
+                writer.write_batch(batch)
 
 
 @dataclass(slots=True)
@@ -95,21 +213,18 @@ class Staging:
         self.moves.append((temporary, target))
         return temporary
 
-    def write(self, target: Path, content: str | pa.Table) -> None:
-        """Write what goes with the data: text, or a table as Parquet."""
+    def write(self, target: Path, content: Content) -> None:
+        """Write what goes with the data."""
         temporary = self.place_for(target)
-        with _explained(target):
-            if isinstance(content, str):
-                temporary.write_text(content, encoding="utf-8")
-            else:
-                pq.write_table(content, temporary, store_schema=False, write_statistics=False)
+        with explained(target):
+            write_content(content, temporary)
 
     def commit(self, *, stale: Iterable[Path] = ()) -> None:
         """Move everything into place, and remove what an older release left there that this one does not replace."""
         for path in set(stale) - {target for _, target in self.moves}:
             path.unlink(missing_ok=True)
         for temporary, target in self.moves:
-            with _explained(target):
+            with explained(target):
                 os.replace(temporary, target)
         self.moves.clear()
         self.made = None
@@ -120,7 +235,7 @@ def staging(folder: Path | None = None) -> Iterator[Staging]:
     """Make the folder if need be; remove what was not committed, whatever happens."""
     stage = Staging()
     if folder is not None and not folder.exists():
-        with _explained(folder):
+        with explained(folder):
             folder.mkdir(parents=True)
         stage.made = folder
     try:
@@ -153,7 +268,7 @@ def output_place(out: Path, *, source: Path | None, overwrite: bool, suffix: str
         )
     else:
         data, folder = out / f"release{suffix}", out
-        with _explained(out):
+        with explained(out):
             if out.exists() and not out.is_dir():
                 raise OutputError(f"{str(out)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
     for path in (data, *companions(data, folder)):
@@ -174,7 +289,7 @@ def output_file(out: Path, *, source: Path | None, overwrite: bool) -> Path:
 
 
 def _free(path: Path, source: Path | None, overwrite: bool) -> None:
-    with _explained(path):
+    with explained(path):
         if path.is_dir():
             raise OutputError(f"{str(path)!r} is a folder.")
         if source is not None and path.exists() and path.resolve() == source.resolve():
@@ -186,7 +301,7 @@ def _free(path: Path, source: Path | None, overwrite: bool) -> None:
 def _writable(path: Path) -> None:
     if not path.parent.is_dir():
         raise OutputError(f"There is no folder {str(path.parent)!r}.")
-    with _explained(path):
+    with explained(path):
         probe = path.with_name(f".{secrets.token_hex(8)}.partial")
         probe.touch()
         probe.unlink()
@@ -200,7 +315,8 @@ def companions(data: Path, folder: Path | None) -> tuple[Path, Path]:
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
+    """Turn what the file system says about writing a file into an error with the reason."""
     try:
         yield
     except OSError as error:

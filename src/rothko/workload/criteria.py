@@ -106,10 +106,15 @@ def criteria(
     )
 
 
+def logarithm(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """c·log₂ c of each count, in multiples of 2^−24."""
+    c = np.asarray(counts, dtype=np.float64)
+    return np.rint(c * np.log2(np.maximum(c, 1.0)) * 2.0**24).astype(np.int64)
+
+
 def logarithms(most: int) -> NDArray[np.int64]:
-    """c·log₂ c for c from 0 to ``most``, in multiples of 2^−24."""
-    counts = np.arange(most + 1, dtype=np.float64)
-    return np.rint(counts * np.log2(np.maximum(counts, 1.0)) * 2.0**24).astype(np.int64)
+    """The same of all counts from 0 to ``most``."""
+    return logarithm(np.arange(most + 1))
 
 
 def _targets(
@@ -134,9 +139,14 @@ def _targets(
             impurities.append(_entropy(domain))
             powers.append(24)
         else:
-            whole, power = fixed_point(domain, encoded.rows)
+            whole, power = fixed_point(domain, int(domain.counts.sum()))
             numbers.append(whole)
             impurities.append(_variance(whole, domain))
+            if impurities[-1] == 0:  # such as 1 and 1.0, which are different texts
+                raise InputError(
+                    f"{task.describe()}: its numbers are all the same, or too close to be told apart, so there is "
+                    "nothing to learn."
+                )
             powers.append(2 * power)
         at += (labels if is_label else 1) * count + 1
         at_group += count
@@ -195,7 +205,7 @@ def fixed_point(domain: Domain, rows: int) -> tuple[NDArray[np.int64], int]:
     """
     x = domain.deviations[:-1]
     largest = float(np.max(np.abs(x), initial=0.0))
-    power = 61 - math.frexp(max(largest, 2.0**-900))[1] - math.frexp(rows)[1]
+    power = 61 - math.frexp(largest)[1] - math.frexp(rows)[1]
     if domain.whole:
         power = min(power, 0)
     return np.rint(np.ldexp(x, power)).astype(np.int64), power

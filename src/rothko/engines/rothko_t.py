@@ -1,0 +1,83 @@
+"""Rothko-T: the exhaustive algorithm for data larger than memory.
+
+Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5.1. The top of the tree is grown level by level: a pass over
+the records counts the frequency groups of all nodes that are still too large for memory, and cuts are chosen from them.
+When those of the next level no longer fit in their share of memory, the records are written to one file per leaf, and
+each is gone on with by itself. A leaf that fits in memory is loaded and cut there. The classes are those that the
+memory engine makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rothko.data.coded import Records
+from rothko.engines.driver import Job, gathered, remove
+from rothko.engines.frequency import Wanted, count, sizes
+from rothko.engines.part import Part
+from rothko.engines.tree import Tree
+from rothko.errors import InputError
+from rothko.methods.chooser import Chooser
+
+
+def rothko_t(job: Job, records: Records, tree: Tree, node: int = 0) -> Iterator[Part]:
+    """The finished parts of the records of a leaf of the tree, which grows on the way."""
+    chooser, wanted = job.chooser()
+    yield from _descend(job, chooser, wanted, records, tree, node, 1)
+
+
+def _descend(
+    job: Job, chooser: Chooser, wanted: Wanted, records: Records, tree: Tree, node: int, depth: int
+) -> Iterator[Part]:
+    top = Tree(tree.low[node], tree.high[node], tree.phase[node], records.rows)
+    large = _grow(job, chooser, wanted, records, top)
+    leaves = top.leaves()
+    if len(leaves) == 1:
+        # It fits in memory, or it is one class that no cut divides.
+        coded = gathered(job.batches(records, "load"))
+        remove(records)
+        yield job.finish(coded, tree, node)
+        return
+    job.counters.repartitions = max(job.counters.repartitions, depth)
+    writer = job.spill.writer(job.outline, parts=len(leaves), memory=job.budget.buffers)
+    route = top.route({leaf: i for i, leaf in enumerate(leaves)})
+    for coded in job.batches(records, "repartition"):
+        writer.write(route(coded), coded)
+    parts = writer.close()
+    remove(records)
+    here = tree.graft(node, top)
+    for leaf, part in zip(leaves, parts, strict=True):
+        if leaf in large:
+            yield from _descend(job, chooser, wanted, part, tree, here[leaf], depth + 1)
+        else:
+            coded = part.load()
+            part.remove()
+            yield job.finish(coded, tree, here[leaf])
+
+
+def _grow(job: Job, chooser: Chooser, wanted: Wanted, records: Records, top: Tree) -> set[int]:
+    """Grow the tree breadth-first while frequency groups fit; returns the leaves that are still to be cut."""
+    active = [0] if records.rows > job.budget.tuples else []
+    while active:
+        low, high = (np.stack([corner[n] for n in active]) for corner in (top.low, top.high))
+        needed = int(sizes(wanted, low, high).sum())
+        if needed > job.budget.frequency:
+            if active == [0]:
+                raise InputError(
+                    f"Counting the values of the table takes {needed / 1e6:,.0f} MB, and the memory limit leaves "
+                    f"{job.budget.frequency / 1e6:,.0f} MB for it; raise --memory, or use engine: rothko-s."
+                )
+            return set(active)
+        groups = count(
+            job.batches(records, "count"), top.route({n: i for i, n in enumerate(active)}), low, high,
+            job.outline.lines, wanted, threads=job.threads,
+        )  # fmt: skip
+        below = []
+        for n, group in zip(active, groups, strict=True):
+            cut = chooser.choose(group, top.phase[n])
+            if cut is not None:
+                below += [part for part in top.cut(n, cut) if top.rows[part] > job.budget.tuples]
+        active = below
+    return set()

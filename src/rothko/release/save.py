@@ -1,0 +1,103 @@
+"""The last steps of every release: verify what was written, certify it, move it into place."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from rothko.errors import VerificationError
+from rothko.policy import Policy
+from rothko.release.certificate import Certificate
+from rothko.release.verify import Verification, verify
+from rothko.release.write import Content, Staging
+
+TEXT = (".csv", ".tsv")
+"""Endings of files whose columns have no types."""
+
+
+class Saved(NamedTuple):
+    """Where a release was written, and the certificate of the written bytes."""
+
+    data: Path
+    certificate_path: Path
+    recoding_path: Path | None
+    certificate: Certificate
+
+
+def suffix_like(path: Path | None) -> str:
+    """The ending of a release of this file, where none is asked for."""
+    if path is None:
+        return ".parquet"
+    name = path.name.lower().removesuffix(".gz")
+    endings = {
+        ".tsv": ".tsv",
+        ".csv": ".csv",
+        ".txt": ".csv",
+        ".arrow": ".arrow",
+        ".feather": ".feather",
+        ".ipc": ".arrow",
+    }
+    return endings.get(Path(name).suffix, ".parquet")
+
+
+def is_text(path: Path | None) -> bool:
+    """Whether the columns of a file have no types."""
+    return path is not None and suffix_like(path) in TEXT
+
+
+def verified(
+    data: Path | pa.Table,
+    rows: int,
+    columns: Sequence[str],
+    published: Mapping[str, Sequence[str]],
+    policy: Policy,
+    *,
+    threads: int,
+    memory: int | None = None,
+    spill: Path | None = None,
+) -> Verification:
+    """Verify, and fail closed: also when rows or columns are not those that were meant to leave.
+
+    Parameters
+    ----------
+    published
+        Quasi-identifier → the columns that publish it.
+    """
+    found = verify(data, policy.privacy, published, missing=policy.missing, threads=threads, memory=memory, spill=spill)
+    if found.columns != tuple(columns) or found.rows != rows:
+        raise VerificationError(
+            "Verification failed: the written table has other rows or columns than it should; nothing was released."
+        )
+    for finding in found.findings:
+        if not finding.holds:
+            raise VerificationError(
+                f"Verification failed: {finding.requirement.describe()} does not hold in {finding.violating_classes} "
+                f"of {finding.classes} classes; nothing was released. Please report this."
+            )
+    return found
+
+
+def stage_files(files: Mapping[Path, Content], stage: Staging) -> None:
+    """Write what goes with the data."""
+    for target, content in files.items():
+        stage.write(target, content)
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
+    """Add the time that something takes to a stage."""
+    begun = time.perf_counter()
+    yield
+    timings[stage] = timings.get(stage, 0.0) + time.perf_counter() - begun

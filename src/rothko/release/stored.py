@@ -1,0 +1,187 @@
+"""A release whose rows are in a file, not in memory: verified there, and read when they are asked for.
+
+It is what :func:`rothko.anonymize` returns for a table larger than memory. The file lies in a private folder, as
+Parquet, with the columns that are kept as they were read; saving rewrites it in the format that is asked for, some rows
+at a time, and verifies what was written.
+"""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from rothko.data.source import Source
+from rothko.errors import InputError
+from rothko.metrics.loss import Loss
+from rothko.release.branches import Branches
+from rothko.release.certificate import Certificate
+from rothko.release.recoding import Recoding, columns_of, copied, large_files
+from rothko.release.rows import whole
+from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like, timed, verified
+from rothko.release.sql import connect, file_literal
+from rothko.release.tables import Holder
+from rothko.release.write import RowsFile, as_rows, companions, decoded, explained, output_place, staging
+
+PIECE = 1 << 18
+"""Rows that are read back at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written, with what is needed to verify, certify and apply it."""
+
+    rows: int
+    columns: tuple[str, ...]
+    published: dict[str, tuple[str, ...]]
+    """Quasi-identifier → the columns that publish it."""
+    loss: Loss
+    """As it may stand in a certificate."""
+    branches: Branches | None
+    """The recoding, but for the top of the tree; None where the method is local."""
+    types: dict[str, pa.DataType]
+    """Kept columns of a text file → the type that all their values have, where that is not text."""
+
+
+class StoredRelease:
+    """A release in a private file; it has what a :class:`~rothko.flow.Release` has.
+
+    Use it in a ``with``, or close it, to remove the file; it is removed at the latest when the object is gone.
+    """
+
+    def __init__(
+        self,
+        certificate: Certificate,
+        recoding: Path | None,
+        data: Path,
+        source: Source,
+        holder: Holder,
+        written: Written,
+        *,
+        threads: int = 1,
+        memory: int | None = None,
+    ) -> None:
+        self.certificate = certificate
+        self._recoding, self._data, self._source, self._holder = recoding, data, source, holder
+        self._written = replace(written, branches=None)
+        self._threads, self._memory = threads, memory
+
+    def __repr__(self) -> str:
+        found = self.certificate.verification
+        return f"StoredRelease({found.rows:,} records in {found.classes:,} classes, verified: {found.holds})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file, and what belongs to it."""
+        self._holder.close()
+
+    @cached_property
+    def recoding(self) -> Recoding | None:
+        """φ, for methods that have one; read when it is asked for."""
+        return None if self._recoding is None else Recoding.load(self._there(self._recoding))
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The released rows as an Arrow table, all of them; published texts are dictionaries of what is shown."""
+        with _opened(self._there(self._data), self._written) as file:
+            return file.read()
+
+    @property
+    def table(self) -> Any:
+        """The released rows, in the kind of table that came in: all of them in memory."""
+        return self._source.restore(decoded(self.arrow))
+
+    @property
+    def classes(self) -> pa.Table:
+        """What each class publishes, and how many records it has; classes that publish the same are one."""
+        shown = [column for columns in self._written.published.values() for column in columns]
+        by = ", ".join(f"c{self._written.columns.index(column)}" for column in shown)
+        rows = f"read_parquet({file_literal(self._there(self._data))})"
+        columns = ", ".join(f"c{i}" for i in range(len(self._written.columns)))
+        with connect(self._threads, memory=self._memory, spill=self._holder.folder) as connection:
+            counted = connection.sql(f"SELECT {by}, count(*) FROM {rows} AS released({columns}) GROUP BY {by}")
+            return counted.to_arrow_table().rename_columns([*shown, "records"])
+
+    def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
+        """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
+
+        Nothing is in place before it is verified, and nothing stays if it fails.
+        """
+        suffix = suffix_like(self._source.path)
+        data, folder = output_place(Path(out), source=self._source.path, overwrite=overwrite, suffix=suffix)
+        certificate_path, recoding_path = companions(data, folder)
+        timings = dict(self.certificate.timings)
+        stored = self._there(self._data)
+        with staging(folder) as stage, ThreadPoolExecutor(1) as pool:
+            temporary = stage.place_for(data)
+            with timed(timings, "write"):
+                rewrite(stored, temporary, self._written, typed=not is_text(data), threads=self._threads)
+                if self._recoding is not None:
+                    stage_files(copied(self._there(self._recoding), recoding_path), stage)
+            with timed(timings, "verify"):
+                hashed = pool.submit(sha256, temporary)
+                checked = verified(
+                    temporary,
+                    self._written.rows,
+                    self._written.columns,
+                    self._written.published,
+                    self.certificate.policy,
+                    threads=self._threads,
+                    memory=self._memory,
+                    spill=self._holder.folder,
+                )
+            certificate = replace(
+                self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
+            )
+            stage.write(certificate_path, certificate.to_json())
+            stage.commit(stale=(recoding_path, *large_files(recoding_path)))
+        return Saved(data, certificate_path, None if self._recoding is None else recoding_path, certificate)
+
+    def _there(self, path: Path) -> Path:
+        if not path.exists():
+            raise InputError(
+                "The release was closed, and its file is gone; anonymize the table again, or save it first."
+            )
+        return path
+
+
+def rewrite(stored: Path, target: Path, written: Written, *, typed: bool, threads: int = 1) -> None:
+    """Write the rows of a stored release to another file, some at a time.
+
+    Parameters
+    ----------
+    typed
+        Give kept columns of a text file the types of their values.
+    """
+    types = written.types if typed else {}
+    if target.suffix == stored.suffix and not types:
+        with explained(target):
+            shutil.copyfile(stored, target)
+        return
+    with _opened(stored, written) as file, RowsFile(target, threads=threads) as out:
+        for batch in file.iter_batches(PIECE, use_threads=threads > 1):
+            table = pa.Table.from_batches([batch])
+            # Of a dictionary only what these rows use: the rest would be written again with every piece.
+            columns = {name: whole(column) for name, column in columns_of(table)}
+            columns |= {name: pc.cast(pc.cast(columns[name], pa.string()), kind) for name, kind in types.items()}
+            out.write(as_rows(pa.table(columns)))
+
+
+def _opened(stored: Path, written: Written) -> pq.ParquetFile:
+    """A stored release, with dictionaries of what is shown."""
+    texts = {field.name for field in pq.read_schema(stored) if pa.types.is_string(field.type)}
+    shown = [column for columns in written.published.values() for column in columns if column in texts]
+    # Through a buffer: a group of rows is not read at once.
+    return pq.ParquetFile(stored, read_dictionary=shown, buffer_size=1 << 20, pre_buffer=False)

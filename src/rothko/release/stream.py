@@ -1,0 +1,307 @@
+"""The release of a table that is never whole in memory: part by part into one file, then verified as any other.
+
+A part is what one leaf of the top of the tree became. Its rows are appended to the file as soon as it is there; what
+it lost adds up to what the release lost; its branch of the tree goes to disk (:mod:`rothko.release.branches`). The rows
+of a part stand together, in an order that depends on what they show and the seed; the parts come in an order that the
+driver fixes by the cuts. So the order of the input has no influence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rothko.data.coded import Outline
+from rothko.data.csv_dialect import typed_text
+from rothko.data.encode import Encoded
+from rothko.data.source import Source
+from rothko.engines.part import Part
+from rothko.errors import PolicyError
+from rothko.methods.partition import Cuts, Partition
+from rothko.metrics.loss import Loss, box_widths, combine, loss
+from rothko.metrics.seen import Seen
+from rothko.metrics.workload import View, combine_tasks, workload_loss
+from rothko.policy import Policy
+from rothko.release.branches import Branches
+from rothko.release.certificate import Certificate
+from rothko.release.publish import Published, publish
+from rothko.release.recoding import columns_of, large_files
+from rothko.release.rows import Rows, assemble, random_order
+from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like, timed, verified
+from rothko.release.stored import StoredRelease, Written, rewrite
+from rothko.release.tables import Tables
+from rothko.release.verify import Verification
+from rothko.release.write import RowsFile, companions, output_place, staging, write_content
+from rothko.workload.tasks import Model
+
+Certify = Callable[[Verification, Loss], Certificate]
+"""Makes the certificate of what was verified and lost; called when all parts are there."""
+
+
+def released_rows(
+    encoded: Encoded,
+    partition: Partition,
+    kept: pa.Table,
+    names: Sequence[str],
+    policy: Policy,
+    *,
+    seed: int,
+    threads: int,
+) -> tuple[Rows, NDArray[np.int32]]:
+    """The rows of some classes as they leave, and the class of each record."""
+    classes = partition.class_of()
+    order = random_order(classes, kept, seed, threads=threads) if policy.order == "random" else None
+    published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
+    _no_clash(published, kept)
+    return assemble(names, published, kept, classes, order, threads=threads), classes
+
+
+def lost_by(
+    encoded: Encoded,
+    partition: Partition,
+    classes: NDArray[np.int32],
+    published: Mapping[str, Sequence[Published]],
+    policy: Policy,
+) -> Loss:
+    """What some classes lose; more of it than may stand in a certificate (see :func:`public`)."""
+    lost = loss(encoded.lines, box_widths(encoded.lines, partition.low, partition.high), partition.sizes)
+    if not policy.workload:
+        return lost
+    view = View.of(encoded, partition, classes, published, policy)
+    return replace(lost, workload=workload_loss(view, policy.workload))
+
+
+def public(lost: Loss) -> Loss:
+    """What of a loss may go with the release."""
+    return replace(lost, workload=tuple(task.public(lost.smallest_class) for task in lost.workload))
+
+
+class Sink:
+    """Where the parts of a release go: a file, whose format follows from the ending of its name.
+
+    Parameters
+    ----------
+    names
+        The columns of the source, in their order.
+    tables
+        Where what does not fit in memory is written down on the way.
+    memory
+        The most bytes for what is counted by SQL at the end.
+    typing
+        Find out the types of kept columns that are text.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        policy: Policy,
+        outline: Outline,
+        names: Sequence[str],
+        *,
+        tables: Tables,
+        seed: int = 0,
+        threads: int = 1,
+        memory: int | None = None,
+        typing: bool = False,
+    ) -> None:
+        if policy.order == "keep":
+            raise PolicyError(
+                "order: keep needs the engine memory: a larger table leaves part by part; remove it, or raise --memory."
+            )
+        self.timings: dict[str, float] = {}
+        """Seconds spent on ``publish``, ``write`` and ``measure``."""
+        self._file = RowsFile(path, threads=threads)
+        self._policy, self._outline, self._names, self._tables = policy, outline, tuple(names), tables
+        self._seed, self._threads, self._memory = seed, threads, memory
+        self._branches: Branches | None = None
+        self._losses: list[Loss] = []
+        self._rows: list[int] = []
+        self._seen = {
+            i: Seen(task, outline.domains[task.target], tables)
+            for i, task in enumerate(policy.workload)
+            if isinstance(task, Model) and task.features is not None
+        }
+        self._columns: tuple[str, ...] = ()
+        self._published: dict[str, tuple[str, ...]] = {}
+        self._typing = typing
+        self._types: dict[str, pa.DataType] = {}
+
+    def add(self, part: Part) -> None:
+        """Publish a part, and append its rows to the file."""
+        partition = part.partition
+        if partition.cuts is not None:
+            partition = replace(partition, cuts=partition.cuts.within(part.low, part.high))
+        with timed(self.timings, "publish"):
+            rows, classes = released_rows(
+                part.encoded, partition, part.kept, self._names, self._policy, seed=self._seed, threads=self._threads
+            )
+        if not self._rows:
+            self._columns = tuple(rows.columns)
+            self._published = {name: tuple(c.name for c in shown) for name, shown in rows.published.items()}
+        with timed(self.timings, "write"):
+            self._file.write(rows)
+        with timed(self.timings, "measure"):
+            self._rows.append(part.encoded.rows)
+            self._losses.append(lost_by(part.encoded, partition, classes, rows.published, self._policy))
+            for seen in self._seen.values():
+                seen.add(part.encoded.targets[seen.target].codes, classes, rows.published)
+            if partition.cuts is not None:
+                self._branches = self._branches or Branches(self._outline.lines, self._policy, self._tables)
+                self._branches.add(part.leaf, partition.cuts, rows.published)
+            if self._typing:
+                self._note_types(rows.kept)
+
+    def finish(self) -> Written:
+        """Close the file; all parts are there."""
+        with timed(self.timings, "write"):
+            self._file.close()
+        with timed(self.timings, "measure"):
+            lost = combine(self._losses, self._rows)
+            tasks = list(combine_tasks([one.workload for one in self._losses], self._outline.domains))
+            for i, seen in self._seen.items():
+                tasks[i] = seen.loss(threads=self._threads, memory=self._memory, spill=self._tables.folder)
+            lost = public(replace(lost, workload=tuple(tasks)))
+        types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
+        return Written(sum(self._rows), self._columns, self._published, lost, self._branches, types)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _note_types(self, kept: pa.Table) -> None:
+        """What the texts of a kept column are so far: a type that all of them have."""
+        for name, column in columns_of(kept):
+            words = column.chunk(0).dictionary if pa.types.is_dictionary(column.type) else column
+            before = self._types.get(name)
+            if not pa.types.is_string(words.type) or words.null_count == len(words):
+                continue
+            if before is None or not pa.types.is_string(before):
+                found = typed_text(words if isinstance(words, pa.ChunkedArray) else pa.chunked_array([words])).type
+                numbers = {before, found} == {pa.int64(), pa.float64()}
+                self._types[name] = pa.float64() if numbers else found if before in (None, found) else pa.string()
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A release that comes part by part. It can be taken once: saved where it was asked for, or stored to be asked."""
+
+    parts: Iterable[Part]
+    """Taken one at a time; each is given up before the next is asked for."""
+    top: Callable[[], Cuts]
+    """The top of the tree, asked for when all parts are there."""
+    policy: Policy
+    outline: Outline
+    source: Source
+    certify: Certify
+    spill: Tables
+    """A private folder for what does not fit in memory."""
+    seed: int = 0
+    threads: int = 1
+    memory: int | None = None
+    """The most bytes for what is counted by SQL."""
+
+    def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
+        """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
+
+        Nothing is in place before it is verified, and nothing stays if anything fails, a part as well.
+        """
+        suffix = suffix_like(self.source.path)
+        data, folder = output_place(Path(out), source=self.source.path, overwrite=overwrite, suffix=suffix)
+        certificate_path, recoding_path = companions(data, folder)
+        # Columns that are text in the source get types in a file that has them; which, all parts together tell.
+        typing = is_text(self.source.path) and not is_text(data)
+        with staging(folder) as stage:
+            temporary = stage.place_for(data)
+            untyped = self.spill.folder / "untyped.parquet"
+            timings: dict[str, float] = {}
+            written = self._write(untyped if typing else temporary, timings, typing=typing)
+            if typing:
+                with timed(timings, "write"):
+                    rewrite(untyped, temporary, written, typed=True, threads=self.threads)
+                    untyped.unlink()
+            with timed(timings, "write"):
+                files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
+                stage_files(files, stage)
+            certificate = replace(self._certified(temporary, written, timings), file=data.name)
+            stage.write(certificate_path, certificate.to_json())
+            stage.commit(stale=(recoding_path, *large_files(recoding_path)))
+        return Saved(data, certificate_path, None if written.branches is None else recoding_path, certificate)
+
+    def store(self) -> StoredRelease:
+        """Write and verify everything in the private folder, which the release then holds."""
+        timings: dict[str, float] = {}
+        data, recoding_path = self.spill.folder / "release.parquet", self.spill.folder / "recoding.json"
+        written = self._write(data, timings, typing=is_text(self.source.path))
+        with timed(timings, "write"):
+            files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
+            for path, content in files.items():
+                write_content(content, path)
+        certificate = replace(self._certified(data, written, timings), sha256=None)
+        recoding = None if written.branches is None else recoding_path
+        return StoredRelease(
+            certificate, recoding, data, self.source, self.spill, written, threads=self.threads, memory=self.memory
+        )
+
+    def _write(self, path: Path, timings: dict[str, float], *, typing: bool) -> Written:
+        """Put every part into a file."""
+        sink = Sink(
+            path,
+            self.policy,
+            self.outline,
+            self.source.names,
+            tables=self.spill,
+            seed=self.seed,
+            threads=self.threads,
+            memory=self.memory,
+            typing=typing,
+        )
+        with sink:
+            parts = iter(self.parts)
+            while True:
+                with timed(timings, "partition"):
+                    part = next(parts, None)
+                if part is None:
+                    break
+                sink.add(part)
+                del part  # it must not be in memory while the next is made
+            written = sink.finish()
+        timings |= sink.timings
+        return written
+
+    def _certified(self, data: Path, written: Written, timings: dict[str, float]) -> Certificate:
+        """Verify the written bytes, and certify what they hold."""
+        with timed(timings, "verify"), ThreadPoolExecutor(1) as pool:
+            hashed = pool.submit(sha256, data)
+            checked = verified(
+                data,
+                written.rows,
+                written.columns,
+                written.published,
+                self.policy,
+                threads=self.threads,
+                memory=self.memory,
+                spill=self.spill.folder,
+            )
+        certificate = self.certify(checked, written.loss)
+        timings = {**certificate.timings, **timings}
+        return replace(certificate, sha256=hashed.result(), timings=timings)
+
+
+def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> None:
+    """Refuse to publish two columns under one name: age_min beside a column that is called so already."""
+    names = [column.name for shown in published.values() for column in shown] + kept.column_names
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise PolicyError(
+            f"The release would have two columns {twice!r}: bounds and means of a class are called so, "
+            "and there is a column of that name already; rename it."
+        )

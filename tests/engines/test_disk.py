@@ -1,0 +1,172 @@
+"""Whole runs of the engines on disk: files in, verified files out, whatever the format and the workload."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import rothko as rk
+from rothko.cli import app
+from rothko.data.generate import agrawal
+from rothko.engines import driver
+from rothko.engines.plan import Budget
+from rothko.errors import InfeasibleError, InputError, PolicyError
+from rothko.policy import Policy
+from rothko.release.stored import StoredRelease
+
+ROWS = 6_000
+SMALL = 700
+"""Records that fit in memory, in these tests."""
+
+
+@pytest.fixture(autouse=True)
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a few hundred records, so that a small table takes several passes."""
+    small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=SMALL)
+    monkeypatch.setattr("rothko.engines.disk.budget", lambda *_, **__: small)
+
+
+@pytest.fixture(scope="module")
+def people() -> pa.Table:
+    table = agrawal(ROWS, function=2, noise=0.1, seed=5)
+    return table.append_column("job", pa.array([["nurse", "cook", "smith"][i % 3] for i in range(ROWS)]))
+
+
+def policy(**more: Any) -> Policy:
+    columns: dict[str, Any] = {
+        name: {"role": "quasi-identifier"} for name in ("salary", "age", "elevel", "loan", "job")
+    }
+    columns |= {name: {"role": "keep"} for name in ("commission", "car", "zipcode", "hvalue", "hyears")}
+    columns["class"] = {"role": "sensitive"}
+    return Policy(columns=columns, privacy=more.pop("privacy", [{"k-anonymity": {"k": 20}}]), **more)
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    return sorted(map(repr, zip(*(column.to_pylist() for column in table.columns), strict=True)))  # type: ignore[arg-type]
+
+
+WORKLOADS: dict[str, tuple[Any, ...]] = {
+    "median": (),
+    "classify": ({"classify": {"target": "class"}},),
+    "regress and select": ({"regress": {"target": "hvalue"}}, {"select": {"where": "age between 30 and 50"}}),
+    "aggregate": ({"aggregate": {"of": "age", "functions": ["avg"]}},),
+}
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("publish", ["range", "region"])
+def test_rothko_t_releases_what_the_memory_engine_releases(
+    people: pa.Table, tmp_path: Path, workload: str, publish: str
+) -> None:
+    pq.write_table(people, tmp_path / "people.parquet", row_group_size=900)
+    asked = policy(workload=WORKLOADS[workload], publish=publish)
+    expected = rk.anonymize(tmp_path / "people.parquet", asked, engine="memory")
+    found = rk.anonymize(tmp_path / "people.parquet", asked, engine="rothko-t")
+    assert isinstance(found, StoredRelease)
+    assert found.certificate.io is not None
+    assert found.certificate.io.repartitions >= 1
+    assert rows_of(found.table) == rows_of(expected.table)
+    assert found.certificate.loss.gcp == pytest.approx(expected.certificate.loss.gcp)
+    assert found.certificate.loss.classes == expected.certificate.loss.classes
+    for one, other in zip(found.certificate.loss.workload, expected.certificate.loss.workload, strict=True):
+        numbers = {key: value for key, value in other.to_dict().items() if isinstance(value, float)}
+        assert one.to_dict() == {**other.to_dict(), **{key: pytest.approx(value) for key, value in numbers.items()}}
+    assert found.recoding is not None
+    assert expected.recoding is not None
+    fresh = agrawal(500, seed=9).append_column("job", pa.array(["nurse"] * 500))
+    assert found.recoding.apply(fresh).equals(expected.recoding.apply(fresh))
+
+
+@pytest.mark.parametrize("engine", ["rothko-t", {"rothko-s": {"test": "normal"}}])
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
+def test_every_format_goes_in_and_out(people: pa.Table, tmp_path: Path, ending: str, engine: Any) -> None:
+    source = tmp_path / f"people.{ending}"
+    write = {"parquet": pq.write_table, "csv": pcsv.write_csv, "arrow": feather.write_feather}[ending]
+    write(people, source)
+    asked = policy(
+        engine=engine, privacy=[{"k-anonymity": {"k": 20}}, {"entropy-l-diversity": {"l": 1.2, "of": "class"}}]
+    )
+    release = rk.anonymize(source, asked)
+    saved = release.save(tmp_path / "out")
+    assert saved.certificate.verification.holds
+    assert saved.certificate.verification.rows == ROWS
+    assert saved.data.suffix == source.suffix
+    assert rk.check(saved.data, asked).holds
+    assert not [path for path in (tmp_path / "out").iterdir() if "partial" in path.name]
+
+
+def test_the_sample_s_errors_are_undone(people: pa.Table, tmp_path: Path) -> None:
+    pq.write_table(people, tmp_path / "people.parquet")
+    asked = policy(engine={"rothko-s": {"test": "naive", "alpha": 0.5}}, privacy=[{"k-anonymity": {"k": 650}}])
+    release = rk.anonymize(tmp_path / "people.parquet", asked)
+    assert release.certificate.verification.holds
+    assert release.certificate.io is not None
+    assert release.certificate.io.sample == SMALL
+
+
+def test_the_order_of_the_input_does_not_show(people: pa.Table, tmp_path: Path) -> None:
+    order = pa.array(range(ROWS - 1, -1, -1))
+    for name, table in (("a", people), ("b", people.take(order))):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+        rk.anonymize(tmp_path / f"{name}.parquet", policy(), engine="rothko-t").save(tmp_path / f"{name}.out.parquet")
+    assert (tmp_path / "a.out.parquet").read_bytes() == (tmp_path / "b.out.parquet").read_bytes()
+
+
+def test_what_the_engines_on_disk_cannot_do_is_told(people: pa.Table, tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pq.write_table(people, path)
+    with pytest.raises(PolicyError, match=r"relaxed Mondrian .* engine: memory"):
+        rk.anonymize(path, policy(method={"mondrian": {"relaxed": True}}), engine="rothko-t")
+    beyond = policy(workload=[{"classify": {"target": "class", "features": ["age", "car"]}}])
+    with pytest.raises(PolicyError, match=r"classify class: the feature 'car' is no quasi-identifier"):
+        rk.anonymize(path, beyond, engine="rothko-s")
+    with pytest.raises(InfeasibleError, match=r"This table cannot meet"):
+        rk.anonymize(path, policy(privacy=[{"k-anonymity": {"k": ROWS + 1}}]), engine="rothko-t")
+    with pytest.raises(InputError, match=r"no value of this table satisfies it"):
+        rk.anonymize(path, policy(workload=[{"select": {"where": "age > 500"}}]), engine="rothko-t")
+
+
+def test_auto_takes_the_disk_where_the_limit_is_small(
+    people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(people, tmp_path / "people.parquet")
+    (tmp_path / "policy.yaml").write_text(policy().dump())
+    monkeypatch.chdir(tmp_path)
+    arguments = ["anonymize", "people.parquet", "--policy", "policy.yaml", "--out", "out", "--json"]
+    result = CliRunner().invoke(app, [*arguments, "--memory", "200MB", "--spill-dir", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    certificate = json.loads((tmp_path / "out/certificate.json").read_text())
+    assert certificate["engine"]["name"] == "rothko-s"
+    assert certificate["engine"]["reason"].startswith("the table needs about")
+    assert certificate["io"]["passes"] == 2
+    result = CliRunner().invoke(app, [*arguments, "--overwrite", "--memory", "4GB"])
+    assert json.loads((tmp_path / "out/certificate.json").read_text())["engine"]["name"] == "memory"
+
+
+def test_nothing_is_left_behind(people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(people, tmp_path / "people.parquet")
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    release = rk.anonymize(tmp_path / "people.parquet", policy(), engine="rothko-t", spill_dir=spill)
+    assert len(list(spill.iterdir())) == 1
+    release.close()  # type: ignore[union-attr]
+    assert list(spill.iterdir()) == []
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise InputError("broken on purpose")
+
+    monkeypatch.setattr(driver.memory, "partition", fails)
+    with pytest.raises(InputError, match="on purpose"):
+        rk.anonymize(tmp_path / "people.parquet", policy(), engine="rothko-t", spill_dir=spill)
+    import gc
+
+    gc.collect()
+    assert list(spill.iterdir()) == []

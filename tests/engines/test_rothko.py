@@ -1,0 +1,160 @@
+"""Rothko-T makes the classes of the memory engine; Rothko-S makes classes that hold, and leaves no allowable cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.kernels.test_mondrian import Case, cases, unhurried
+from tests.kernels.test_mondrian import records as records_of
+from tests.kernels.test_workload import encoded_with, tasks
+
+import plain
+from rothko.data.coded import Coded, Outline
+from rothko.data.encode import Encoded
+from rothko.engines.driver import Job
+from rothko.engines.frequency import sizes
+from rothko.engines.memory import partition
+from rothko.engines.options import RothkoS
+from rothko.engines.part import Part
+from rothko.engines.plan import Budget
+from rothko.engines.rothko_s import rothko_s
+from rothko.engines.rothko_t import rothko_t
+from rothko.engines.spill import Spill
+from rothko.engines.tree import Tree
+from rothko.methods import Mondrian
+from rothko.methods.partition import Partition
+from rothko.workload import Select, Task
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Records in memory, as the engines go through them."""
+
+    coded: Coded
+    size: int = 7
+
+    @property
+    def rows(self) -> int:
+        return self.coded.rows
+
+    def batches(self) -> Iterator[Coded]:
+        for begin in range(0, self.rows, self.size):
+            yield self.coded.take(np.arange(begin, min(begin + self.size, self.rows)))
+
+
+def as_batches(encoded: Encoded) -> tuple[Outline, Batches]:
+    """A table whose kept column is the number of each record."""
+    columns = encoded.sensitive | encoded.targets
+    outline = Outline(
+        encoded.rows,
+        encoded.lines,
+        {name: column.domain for name, column in columns.items()},
+        tuple(encoded.sensitive),
+        tuple(encoded.targets),
+    )
+    values = {name: column.codes for name, column in columns.items()}
+    kept = pa.table({"record": np.arange(encoded.rows)})
+    return outline, Batches(Coded(encoded.codes, values, kept))
+
+
+def classes_of(parts: list[Part]) -> set[frozenset[int]]:
+    found = set()
+    for part in parts:
+        numbers = part.kept["record"].to_numpy()[part.partition.order]
+        found |= {frozenset(some.tolist()) for some in np.split(numbers, part.partition.starts[1:-1])}
+    return found
+
+
+def classes_in_memory(result: Partition) -> set[frozenset[int]]:
+    return {frozenset(some.tolist()) for some in np.split(result.order, result.starts[1:-1])}
+
+
+def budget(tuples: int, frequency: int) -> Budget:
+    return Budget(memory=0, baseline=0, frequency=frequency, buffers=1 << 20, tuples=tuples)
+
+
+def known(workload: tuple[Task, ...], case: Case) -> tuple[Task, ...]:
+    """Without features beyond the quasi-identifiers, which only the memory engine looks at."""
+    return tuple(
+        type(task)(task.target, tuple(f for f in task.features if f in case.specs) or None)  # type: ignore[attr-defined,call-arg]
+        if getattr(task, "features", None)
+        else task
+        for task in workload
+    )
+
+
+@st.composite
+def selections(draw: st.DrawFn, case: Case) -> tuple[Task, ...]:
+    """Queries about numbers."""
+    numeric = [
+        name
+        for name, spec in case.specs.items()
+        if "hierarchy" not in spec and any(isinstance(value, int) for value in case.columns[name])
+    ]
+    if not numeric or draw(st.booleans()):
+        return ()
+    some = []
+    for name in draw(st.lists(st.sampled_from(numeric), min_size=1, max_size=2)):
+        held = sorted({value for value in case.columns[name] if value is not None})
+        low, high = sorted((draw(st.sampled_from(held)), draw(st.sampled_from(held))))
+        some.append(Select(f"{name} between {low} and {high}", draw(st.sampled_from([1, 2]))))
+    return tuple(some)
+
+
+@given(case=cases(), data=st.data())
+@unhurried
+def test_rothko_t_makes_the_classes_of_the_memory_engine(case: Case, data: st.DataObject) -> None:
+    columns, workload = data.draw(tasks(case))
+    workload = (*known(workload, case), *data.draw(selections(case)))
+    encoded = encoded_with(case, columns, workload)
+    method = Mondrian(minimum_gain=data.draw(st.sampled_from([0, 0.01, 0.3])))
+    outline, batches = as_batches(encoded)
+    with Spill.open() as spill:
+        job = Job(outline, case.requirements, method, workload, budget(data.draw(st.integers(1, 12)), 0), spill)
+        chooser, wanted = job.chooser()
+        tree = Tree.over(outline.lines, chooser.first_phase(), encoded.rows)
+        # Room for the frequency group of the whole table, and for a few or all of those below it.
+        [whole] = sizes(wanted, tree.low[0][None], tree.high[0][None])
+        room = int(whole * data.draw(st.sampled_from([1, 1.5, 3, 1000])))
+        job = replace(job, budget=replace(job.budget, frequency=room))
+        parts = list(rothko_t(job, batches, tree))
+    expected = partition(encoded, case.requirements, method, workload=workload, threads=1)
+    assert classes_of(parts) == classes_in_memory(expected)
+    boxes = {
+        (tuple(low), tuple(high))
+        for part in parts
+        for low, high in zip(part.partition.low.tolist(), part.partition.high.tolist(), strict=True)
+    }
+    assert boxes == {(tuple(a), tuple(b)) for a, b in zip(expected.low.tolist(), expected.high.tolist(), strict=True)}
+
+
+@given(case=cases(), data=st.data())
+@unhurried
+def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(case: Case, data: st.DataObject) -> None:
+    columns, workload = data.draw(tasks(case))
+    workload = known(workload, case)
+    encoded = encoded_with(case, columns, workload)
+    outline, batches = as_batches(encoded)
+    allowed = case.allowed()
+    if not allowed(list(range(encoded.rows))):
+        return
+    options = RothkoS(test=data.draw(st.sampled_from(["exact", "normal", "naive"])), alpha=0.3)
+    with Spill.open() as spill:
+        job = Job(outline, case.requirements, Mondrian(), workload, budget(data.draw(st.integers(4, 12)), 10**9), spill)
+        chooser, _ = job.chooser()
+        tree = Tree.over(outline.lines, chooser.first_phase(), encoded.rows)
+        parts = list(rothko_s(job, options, batches, tree))
+    rows = records_of(encoded)
+    found = classes_of(parts)
+    assert sorted(i for some in found for i in some) == list(range(encoded.rows))
+    for some in found:
+        numbers = sorted(some)
+        assert allowed(numbers)
+        for a, line in enumerate(encoded.lines):
+            codes = {i: rows[i][a] for i in numbers}
+            assert plain.allowable_cuts(line, codes, allowed, False) == []
