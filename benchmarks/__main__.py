@@ -11,15 +11,17 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import foundation, requirements, workload
+from benchmarks import foundation, requirements, scale, workload
 
-SUITES = {"foundation": foundation.run, "requirements": requirements.run, "workload": workload.run}
+SUITES = {"foundation": foundation.run, "requirements": requirements.run, "workload": workload.run, "scale": scale.run}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("suite", nargs="*", choices=[*SUITES, []], help="which to run; all by default")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the records, without the largest case")
+    parser.add_argument(
+        "--quick", action="store_true", help="a tenth of the records or fewer, without the largest case"
+    )
     arguments = parser.parse_args()
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)

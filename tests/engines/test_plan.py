@@ -134,9 +134,11 @@ def test_without_a_limit_what_is_free_decides(monkeypatch: pytest.MonkeyPatch) -
     engine, reason = plan.choose_engine(10**6, GB)
     assert (engine, reason) == (
         "rothko-s",
-        "the table needs about 6.3 GB in memory and 3.0 GB of what is free may be taken",
+        "the table needs about 6.0 GB in memory and 3.0 GB of what is free may be taken",
     )
     assert plan.choose_engine(10**6, GB, asked="memory") == ("memory", "asked for")
+    monkeypatch.setattr(plan, "available_memory", lambda: 10**8)
+    assert plan.choose_engine(1000, 44_000)[0] == "memory", "a small table needs no disk on a small machine"
 
 
 def test_what_is_asked_for_is_taken_or_refused() -> None:

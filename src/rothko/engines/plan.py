@@ -160,13 +160,14 @@ def choose_engine(rows: int, size: int, *, memory: int | None = None, asked: str
         raise PolicyError(f"{asked!r} is not an engine; {nearest(asked, ENGINES)}.")
     if asked not in ("auto", "memory"):
         return asked, "asked for"
+    # A limit is for the whole process; what is free is beside what it takes already.
     limit = int(SAFE * available_memory()) if memory is None else memory
+    needed = WORKING * size if memory is None else in_memory(size)
     if rows > MOST_RECORDS:
         why = f"the table has {rows:,} records and the memory engine takes {MOST_RECORDS:,}"
-    elif in_memory(size) > limit:
+    elif needed > limit:
         granted = "{} of what is free may be taken" if memory is None else "the limit is {}"
-        needed = written_bytes(in_memory(size))
-        why = f"the table needs about {needed} in memory and {granted.format(written_bytes(limit))}"
+        why = f"the table needs about {written_bytes(needed)} in memory and {granted.format(written_bytes(limit))}"
     else:
         return "memory", "the table fits in memory" if asked == "auto" else "asked for"
     if asked == "auto":
