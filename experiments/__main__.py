@@ -1,4 +1,4 @@
-"""``python -m experiments workload``: run the paper's experiments, check its claims, draw its figures.
+"""``python -m experiments workload`` and ``scale``: run the paper's experiments, check its claims, draw its figures.
 
 ``python -m experiments page`` does the last two again from saved results, and refreshes the documentation.
 """
@@ -8,65 +8,85 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments import claims
+from experiments import claims, scale, scale_claims, workload
 from experiments.protocol import Settings
-from experiments.workload import FIGURES, run, save
+from experiments.workload import save
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parent.parent / "docs"
-BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
+CLAIMS = {"workload": claims.CLAIMS, "scale": scale_claims.CLAIMS}
+"""Part of the paper → what it claims there."""
 
 
 def main() -> None:
     """Read the command line and do what it asks."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    workload = commands.add_parser("workload", help="run Figs. 6 to 13")
-    workload.add_argument("--data", type=Path, help="folder of real tables; without it their figures are left out")
-    workload.add_argument("--trials", type=int, default=100, help="synthetic tables for each figure")
-    workload.add_argument("--quick", action="store_true", help="fewer folds, records and values of k")
-    workload.add_argument("--figures", nargs="+", choices=FIGURES, default=list(FIGURES), help="which to run")
-    workload.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
+    on_workload = commands.add_parser("workload", help="run Figs. 6 to 13")
+    on_workload.add_argument("--data", type=Path, help="folder of real tables; without it their figures are left out")
+    on_workload.add_argument("--trials", type=int, default=100, help="synthetic tables for each figure")
+    on_scale = commands.add_parser("scale", help="run Figs. 17 to 24")
+    on_scale.add_argument("--rows", type=int, nargs="+", help="records of the tables of Figs. 17 to 21")
+    for command, figures in ((on_workload, workload.FIGURES), (on_scale, scale.FIGURES)):
+        command.add_argument("--quick", action="store_true", help="fewer of everything: does it run?")
+        command.add_argument("--figures", nargs="+", choices=figures, default=list(figures), help="which to run")
+        command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     page = commands.add_parser("page", help="refresh the documentation from saved results")
-    for command in (workload, page):
+    for command in (on_workload, on_scale, page):
         command.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     arguments = parser.parse_args()
-    saved = arguments.out / "workload.json"
     if arguments.command == "page":
-        refresh(json.loads(saved.read_text("utf-8")), DOCS)
+        for part in CLAIMS:
+            if (saved := arguments.out / f"{part}.json").exists():
+                refresh(part, json.loads(saved.read_text("utf-8")), DOCS)
         return
-    asked = (arguments.trials, arguments.data)
-    settings = Settings.quick(*asked) if arguments.quick else Settings(asked[0], data=asked[1])
-    found = run(settings, arguments.figures, workers=arguments.workers, keep=lambda results: save(results, saved))
+    saved = arguments.out / f"{arguments.command}.json"
+    asked: dict[str, Any] = {"workers": arguments.workers, "keep": lambda results: save(results, saved)}
+    if arguments.command == "workload":
+        most = (arguments.trials, arguments.data)
+        settings = Settings.quick(*most) if arguments.quick else Settings(most[0], data=most[1])
+        found = workload.run(settings, arguments.figures, **asked)
+    else:
+        size = scale.Scale.quick() if arguments.quick else scale.Scale()
+        size = replace(size, rows=tuple(arguments.rows)) if arguments.rows else size
+        found = scale.run(size, arguments.figures, **asked)
     found = save(found, saved)
     _draw(found, arguments.out)
-    print(claims.table(claims.checked(found)))
+    print(claims.table(claims.checked(found, CLAIMS[arguments.command])))
 
 
-def refresh(results: dict[str, Any], docs: Path) -> None:
+def refresh(part: str, results: dict[str, Any], docs: Path) -> None:
     """Write figures, the claims as JSON, and the table of claims in the page."""
-    rows = claims.checked(results)
+    rows = claims.checked(results, CLAIMS[part])
     _draw(results, docs / "figures")
     summary = {"settings": results["settings"], "claims": rows}
-    (docs / "figures/claims.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    saved_claims(part, docs).write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
     page = docs / "experiments.md"
-    page.write_text(with_table(page.read_text("utf-8"), claims.table(rows)), "utf-8")
+    page.write_text(with_table(page.read_text("utf-8"), claims.table(rows), part), "utf-8")
+
+
+def saved_claims(part: str, docs: Path) -> Path:
+    """Where the claims are kept as JSON."""
+    return docs / ("figures/claims.json" if part == "workload" else f"figures/claims-{part}.json")
 
 
 def _draw(results: dict[str, Any], folder: Path) -> None:
     # Not loaded by the processes that run the trials.
-    from experiments.figures import draw
+    from experiments import figures, scale_figures
 
-    draw(results, folder)
+    figures.draw(results, folder, figures.DRAWN | scale_figures.DRAWN)
 
 
-def with_table(page: str, table: str) -> str:
+def with_table(page: str, table: str, part: str = "workload") -> str:
     """The page with another table between its marks."""
-    before, rest = page.split(BEGIN)
-    return f"{before}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}"
+    name = "claims" if part == "workload" else f"claims of {part}"
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, rest = page.split(begin)
+    return f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
 
 
 if __name__ == "__main__":

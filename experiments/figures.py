@@ -65,12 +65,14 @@ MODELS = {
 }
 
 
-def draw(results: Results, folder: Path) -> list[Path]:
-    """Draw every figure that there are results for."""
+def draw(
+    results: Results, folder: Path, drawn_by: Mapping[str, Callable[[Results], Figure]] | None = None
+) -> list[Path]:
+    """Draw every figure that there are results for; of section 4, where it is not said what draws others."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     with plt.rc_context(STYLE):
-        for number, figure in DRAWN.items():
+        for number, figure in (drawn_by or DRAWN).items():
             if number not in results["figures"]:
                 continue
             drawn = figure(results["figures"][number])
@@ -111,12 +113,12 @@ def _level(axes: Axes, scores: Sequence[float]) -> None:
     axes.axhline(_mean(scores), color=colour, linestyle=style, linewidth=1, label=NAMES[ORIGINAL])
 
 
-def _row(count: int, *, width: float = 3.1, height: float = 2.7, share: bool = False) -> tuple[Figure, list[Axes]]:
+def row_of(count: int, *, width: float = 3.1, height: float = 2.7, share: bool = False) -> tuple[Figure, list[Axes]]:
     figure, axes = plt.subplots(1, count, figsize=(width * count, height), sharey=share, squeeze=False)
     return figure, list(axes[0])
 
 
-def _legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
+def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
 
 
@@ -133,7 +135,7 @@ def _figure_6(found: Results) -> Figure:
         axes.set(title=MODELS[model], ylim=(0.5, 1))
     for axes in grid[:, 0]:
         axes.set_ylabel("accuracy")
-    _legend(figure, grid[0, 0])
+    legend(figure, grid[0, 0])
     return figure
 
 
@@ -149,18 +151,18 @@ def _figure_7(found: Results) -> Figure:
         axes.set(title=f"{titles[table]}: {MODELS[model]}", xlabel="k")
     for axes in row[:, 0]:
         axes.set_ylabel("accuracy")
-    _legend(figure, row[0, 0])
+    legend(figure, row[0, 0])
     return figure
 
 
 def _figure_8(found: Results) -> Figure:
-    figure, row = _row(2, width=4.1)
+    figure, row = row_of(2, width=4.1)
     for method in (GUIDED, MEDIAN):
         _line(row[0], found["entropy"][method], method)
         _line(row[1], found["class size"][method], method)
     row[0].set(title="conditional entropy of the class", xlabel="k", ylabel="bits", ylim=(0, None))
     row[1].set(title="mean size of the equivalence classes", xlabel="k", ylabel="records", yscale="log")
-    _legend(figure, row[0])
+    legend(figure, row[0])
     return figure
 
 
@@ -189,12 +191,12 @@ def _figure_9(found: Results) -> Figure:
         grid[1, column].set_xlabel("k")
     for axes in grid[:, 0]:
         axes.set_ylabel("mean absolute error")
-    _legend(figure, grid[0, 0])
+    legend(figure, grid[0, 0])
     return figure
 
 
 def _figure_10(found: Results) -> Figure:
-    figure, row = _row(len(found["accuracy"]), width=4.1, height=4.1)
+    figure, row = row_of(len(found["accuracy"]), width=4.1, height=4.1)
     tables = {
         model: np.array([[_mean(scores) for scores in columns.values()] for columns in rows.values()])
         for model, rows in found["accuracy"].items()
@@ -221,7 +223,7 @@ def _figure_10(found: Results) -> Figure:
 
 
 def _figure_11(found: Results) -> Figure:
-    figure, row = _row(2, width=4.1)
+    figure, row = row_of(2, width=4.1)
     _line(row[0], found["entropy"], GUIDED)
     _line(row[1], found["accuracy"]["tree"], GUIDED)
     row[0].set(title="conditional entropy of the class", xlabel="l", ylabel="bits", ylim=(0, None))
@@ -230,7 +232,7 @@ def _figure_11(found: Results) -> Figure:
 
 
 def _figure_12(found: Results) -> Figure:
-    figure, (axes,) = _row(1, width=5.6, height=3.2)
+    figure, (axes,) = row_of(1, width=5.6, height=3.2)
     for method in (MEDIAN, RESTRICTED, SELECTION):
         _line(axes, found["boxes"][method], method)
     axes.set(xlabel="k", ylabel="imprecision (records)", ylim=(0, None))
@@ -239,14 +241,14 @@ def _figure_12(found: Results) -> Figure:
 
 
 def _figure_13(found: Results) -> Figure:
-    figure, row = _row(2, width=4.1, share=True)
+    figure, row = row_of(2, width=4.1, share=True)
     for method in (ORIGINAL, GUIDED, MEDIAN):
         _line(row[1], found["projection"]["tree"][method], method)
         if method in found["selection"]["tree"]:
             _line(row[0], found["selection"]["tree"][method], method)
     row[0].set(title="selection, k = 50", xlabel="groups that are anonymised apart", ylabel="accuracy")
     row[1].set(title="projection, k = 100", xlabel="attributes that are left out")
-    _legend(figure, row[1])
+    legend(figure, row[1])
     return figure
 
 

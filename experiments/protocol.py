@@ -20,7 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments.data import Dataset
 from rothko.data.encode import rank
-from rothko.flow import prepare
+from rothko.data.source import open_source
+from rothko.flow import in_memory
 from rothko.learn.evaluate import deal, paired_t_test
 from rothko.learn.models import MODELS
 from rothko.learn.regions import Form, Original, Regions, as_numbers, place
@@ -81,7 +82,7 @@ def original(train: pa.Table, test: pa.Table, policy: Policy) -> Recoded:
 
 def recode(train: pa.Table, test: pa.Table, policy: Policy, form: Form = "corners") -> Recoded:
     """Learn φ from the training part, and give the regions of both as numbers: two per attribute for corners."""
-    recoding = prepare(train, policy, threads=1).recoding
+    recoding = in_memory(open_source(train), policy).recoding
     assert recoding is not None
     known, asked = place(recoding, train), place(recoding, test)
     regions = Regions.of(train, recoding, classes=known)

@@ -54,7 +54,7 @@ def run(
     ``keep`` is called with what there is after each figure.
     """
     results: dict[str, Any] = {"settings": _described(settings), "figures": {}, "seconds": {}}
-    with _processes(workers) as pool:
+    with processes(workers) as pool:
         for number in figures:
             title, figure = FIGURES[number]
             name = f"Fig. {number:<3} {title}"
@@ -62,7 +62,7 @@ def run(
                 print(f"{name:<34} left out: it needs --data", flush=True)
                 continue
             begun = time.perf_counter()
-            results["figures"][number] = figure(settings, spread_over(pool, _progress(name)))
+            results["figures"][number] = figure(settings, spread_over(pool, progress_of(name)))
             results["seconds"][number] = round(time.perf_counter() - begun, 1)
             keep(results)
             back = "\r" if sys.stdout.isatty() else ""
@@ -75,7 +75,9 @@ def _described(settings: Settings) -> dict[str, Any]:
     return asdict(settings) | {"data": settings.data is not None}
 
 
-def _progress(name: str) -> Callable[[int, int], None]:
+def progress_of(name: str) -> Callable[[int, int], None]:
+    """Shows how far a figure has come, to a person who looks on."""
+
     def show(done: int, total: int) -> None:
         if sys.stdout.isatty():
             print(f"\r{name:<34} {done:>5} of {total}", end="", flush=True)
@@ -84,7 +86,7 @@ def _progress(name: str) -> Callable[[int, int], None]:
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[ProcessPoolExecutor | None]:
+def processes(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     """As many processes, of one thread each; none for 0."""
     if workers < 1:
         yield None

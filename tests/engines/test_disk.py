@@ -17,21 +17,12 @@ import rothko as rk
 from rothko.cli import app
 from rothko.data.generate import agrawal
 from rothko.engines import driver
-from rothko.engines.plan import Budget
 from rothko.errors import InfeasibleError, InputError, PolicyError
 from rothko.policy import Policy
 from rothko.release.stored import StoredRelease
 
 ROWS = 6_000
-SMALL = 700
-"""Records that fit in memory, in these tests."""
-
-
-@pytest.fixture(autouse=True)
-def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of a few hundred records, so that a small table takes several passes."""
-    small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=SMALL)
-    monkeypatch.setattr("rothko.engines.disk.budget", lambda *_, **__: small)
+pytestmark = pytest.mark.usefixtures("little_memory")
 
 
 @pytest.fixture(scope="module")
@@ -103,13 +94,13 @@ def test_every_format_goes_in_and_out(people: pa.Table, tmp_path: Path, ending: 
     assert not [path for path in (tmp_path / "out").iterdir() if "partial" in path.name]
 
 
-def test_the_sample_s_errors_are_undone(people: pa.Table, tmp_path: Path) -> None:
+def test_the_sample_s_errors_are_undone(people: pa.Table, tmp_path: Path, little_memory: int) -> None:
     pq.write_table(people, tmp_path / "people.parquet")
     asked = policy(engine={"rothko-s": {"test": "naive", "alpha": 0.5}}, privacy=[{"k-anonymity": {"k": 650}}])
     release = rk.anonymize(tmp_path / "people.parquet", asked)
     assert release.certificate.verification.holds
     assert release.certificate.io is not None
-    assert release.certificate.io.sample == SMALL
+    assert release.certificate.io.sample == little_memory
 
 
 def test_the_order_of_the_input_does_not_show(people: pa.Table, tmp_path: Path) -> None:

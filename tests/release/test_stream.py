@@ -264,8 +264,10 @@ def test_nothing_stays_when_verification_fails(spill: Spill, tmp_path: Path):
     with pytest.raises(VerificationError):
         run.stream(spill, parts=loose.parts(), top=loose.top).save(tmp_path / "out.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["spill"]
-    with pytest.raises(VerificationError):
-        run.stream(spill, parts=loose.parts(), top=loose.top).store()
+    assert not any((tmp_path / "spill").iterdir())
+    with Spill.open(tmp_path / "spill") as another, pytest.raises(VerificationError):
+        run.stream(another, parts=loose.parts(), top=loose.top).store()
+    assert not any((tmp_path / "spill").iterdir())
 
 
 def test_the_place_is_checked_before_any_part_is_made(spill: Spill, tmp_path: Path):

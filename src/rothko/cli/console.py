@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -56,13 +57,16 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
         transient=True,
     )
     tasks: dict[str, Any] = {}
+    passes: Counter[str] = Counter()
 
     def report(stage: str, done: int, total: int) -> None:
         if stage not in tasks:
             tasks[stage] = bar.add_task(STAGES[stage], total=total if total > 1 else None)
+        passes[stage] += done == 0
         finished = done >= total
         bar.update(
             tasks[stage],
+            description=STAGES[stage] + (f", pass {passes[stage]}" if passes[stage] > 1 else ""),
             completed=1 if finished and total <= 1 else done,
             total=1 if finished and total <= 1 else None if total <= 1 else total,
         )

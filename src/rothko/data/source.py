@@ -11,7 +11,7 @@ from __future__ import annotations
 import mmap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,8 @@ class Source:
     """How many records it has, where that is known before they are read."""
     bytes: int = 0
     """How much a pass over the source reads, at most: the size of the file."""
+    _stamp: tuple[int, ...] = ()
+    """Of a file that is gone through more than once: what tells it from what it is after a change."""
 
     def read(self, columns: Sequence[str] | None = None, *, as_text: Collection[str] = ()) -> pa.Table:
         """Read the columns, plain, without the source's metadata.
@@ -91,13 +93,20 @@ class Source:
         assert self._pieces is not None
         columns = self.names if columns is None else columns
         seen = 0
+        self._check()
         for piece in _of_size(self._pieces(columns, as_text, rows, threads), rows):
             seen += piece.num_rows
             yield _without_views(piece.replace_schema_metadata(None))
+        self._check()
         if seen == 0:
             raise InputError(f"{self.label} has columns but no records.")
         if self.rows is not None and seen != self.rows:
             raise InputError(f"{self.label} is damaged: it should have {self.rows:,} records and has {seen:,}.")
+
+    def _check(self) -> None:
+        """Refuse a file that is not the one that was opened: what was learned in one pass must hold in the next."""
+        if self.path is not None and self._stamp != _stamp(self.path):
+            raise InputError(f"{self.label} has changed while it was read; start again.")
 
 
 def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
@@ -106,11 +115,23 @@ def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
     >>> open_source({"age": [30, 40]}).names
     ('age',)
     """
-    source = _open_file(Path(data), csv) if isinstance(data, str | Path) else _open_frame(data)
+    if isinstance(data, str | Path):
+        stamp = _stamp(Path(data))
+        source = replace(_open_file(Path(data), csv), _stamp=stamp)
+    else:
+        source = _open_frame(data)
     twice = [name for name, times in Counter(source.names).items() if times > 1]
     if twice:
         raise InputError(f"{source.label} has the column {twice[0]!r} {Counter(source.names)[twice[0]]} times.")
     return source
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _open_file(path: Path, csv: CsvOptions | None) -> Source:

@@ -1,9 +1,8 @@
 """The private folder on disk to which an engine writes what does not fit in memory (paper 000, section 5).
 
-Nobody else can look into it (mode 0700, files 0600), and nothing of it stays: it is removed at the end of the ``with``,
-when the last object that reads from it is gone, or when the interpreter ends. A process that is killed cannot clean
-up, so the next start does. It tells a dead process's folder from a live one's by a lock that the owner holds for life
-and the system drops at its death: a process id may have been given to somebody else since.
+Nobody else can look into it, and nothing of it stays: it is removed at the end of the ``with``, when the last object
+that reads from it is gone, or when the interpreter ends; what a killed process left, at the next start
+(:mod:`rothko.private`).
 
 What is written there is in :mod:`rothko.engines.spilled`.
 """
@@ -12,13 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
-import re
-import secrets
 import shutil
-import socket
-import stat
 import tempfile
 import threading
 import weakref
@@ -30,14 +24,12 @@ from typing import Self
 
 import pyarrow as pa
 
+from rothko import private
 from rothko.data.coded import Outline
 from rothko.engines.spilled import Spilled, TableFile, Writer, record_bytes
 from rothko.errors import OutputError
 
-__all__ = ["Spill", "Spilled", "TableFile", "Writer", "record_bytes", "remove_leftovers"]
-
-NAME = re.compile(r"rothko-spill-(\d+)-[0-9a-f]{16}")
-LOCK = "lock"
+__all__ = ["Spill", "Spilled", "TableFile", "Writer", "record_bytes"]
 
 
 class Spill:
@@ -63,17 +55,15 @@ class Spill:
         self._files = 0
         self._counting = threading.Lock()
         # The lock stays open as long as this object lives, or until the folder is removed.
-        self._end = weakref.finalize(self, _remove_own, folder, lock, os.getpid())
+        self._end = weakref.finalize(self, private.remove, folder, lock, os.getpid())
 
     @classmethod
     def open(cls, folder: Path | None = None) -> Self:
         """Make a private folder in the given one (the system's for temporary files, unless told otherwise)."""
         usual = Path(tempfile.gettempdir())
-        remove_leftovers(usual)
-        if folder is not None:
-            remove_leftovers(folder)
+        private.remove_leftovers(usual)
         try:
-            return cls(*_make(folder or usual))
+            return cls(*private.make(folder or usual, private.SPILL))
         except OSError as error:
             reason = {
                 errno.ENOENT: "there is no such folder",
@@ -119,7 +109,7 @@ class Spill:
         if end is not None:
             # Detached only afterwards: where a second Ctrl-C interrupts the removal, the end of the interpreter
             # goes on with it.
-            _remove_own(*end[2])
+            private.remove(*end[2])
             self._end.detach()
 
     def __enter__(self) -> Self:
@@ -184,103 +174,3 @@ def in_words(size: int) -> str:
         if size >= unit:
             return f"{size / unit:.1f} {name}"
     return f"{size} bytes"
-
-
-def remove_leftovers(parent: Path) -> None:
-    """Remove what dead processes of the same user left in a folder."""
-    with contextlib.suppress(OSError), os.scandir(parent) as entries:
-        for entry in entries:
-            if NAME.fullmatch(entry.name):
-                with contextlib.suppress(OSError):
-                    status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
-                        _remove_if_dead(Path(entry.path))
-
-
-def _make(parent: Path) -> tuple[Path, FileIO]:
-    """Make a folder and take its lock."""
-    while True:
-        folder = parent / f"rothko-spill-{os.getpid()}-{secrets.token_hex(8)}"
-        folder.mkdir(mode=0o700)
-        lock = None
-        try:
-            lock = FileIO(folder / LOCK, "x+", opener=_private)
-            lock.write(_owner(os.getpid()))
-            locked = _take(lock)
-            # Another start may have taken the folder for a leftover before it was locked: then try another.
-            if locked is not False and os.path.samestat(os.fstat(lock.fileno()), (folder / LOCK).stat()):
-                return folder, lock
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            _remove(folder, lock)
-            raise
-        _remove(folder, lock)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
-
-
-def _take(lock: FileIO) -> bool | None:
-    """Take a lock: whether nobody else has it, None where the file system has no locks."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
-
-
-def _remove_if_dead(folder: Path) -> None:
-    try:
-        lock = FileIO(folder / LOCK, "r+", opener=_private)
-    except FileNotFoundError:
-        folder.rmdir()  # the lock is removed last, so the folder is empty, or its owner is about to try another
-        return
-    with lock:
-        taken = _take(lock)
-        if taken or (taken is None and _is_dead(folder, lock)):
-            _remove(folder, lock)
-
-
-def _owner(process: int) -> bytes:
-    """The computer, and when a process began on it: together with its id, no other process has both."""
-    try:
-        began = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
-    except OSError:
-        began = ""
-    return f"{socket.gethostname()} {began}".encode()
-
-
-def _is_dead(folder: Path, lock: FileIO) -> bool:
-    """Whether the owner of a folder is gone, where the file system has no locks."""
-    owner = lock.read(1000) or b""
-    if owner.partition(b" ")[0] != socket.gethostname().encode():
-        return False  # a process of another computer, or one that has not yet said who it is
-    name = NAME.fullmatch(folder.name)
-    assert name is not None
-    try:
-        os.kill(int(name[1]), 0)
-    except (ProcessLookupError, PermissionError, OverflowError):  # nobody, or somebody else's
-        return True
-    return owner != _owner(int(name[1]))
-
-
-def _remove_own(folder: Path, lock: FileIO, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child ends without taking its parent's files along
-        _remove(folder, lock)
-
-
-def _remove(folder: Path, lock: FileIO | None) -> None:
-    """Remove a folder of files, the lock last; what cannot be removed now is left to the next start."""
-    with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(folder), key=lambda name: name == LOCK):
-            with contextlib.suppress(FileNotFoundError):
-                (folder / name).unlink()
-    # A removed file that is still open keeps its folder on some file systems.
-    if lock is not None:
-        lock.close()
-    with contextlib.suppress(OSError):
-        folder.rmdir()

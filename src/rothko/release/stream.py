@@ -8,8 +8,9 @@ driver fixes by the cuts. So the order of the input has no influence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -219,7 +220,7 @@ class Stream:
         certificate_path, recoding_path = companions(data, folder)
         # Columns that are text in the source get types in a file that has them; which, all parts together tell.
         typing = is_text(self.source.path) and not is_text(data)
-        with staging(folder) as stage:
+        with self._taken(), staging(folder) as stage:
             temporary = stage.place_for(data)
             untyped = self.spill.folder / "untyped.parquet"
             timings: dict[str, float] = {}
@@ -240,16 +241,26 @@ class Stream:
         """Write and verify everything in the private folder, which the release then holds."""
         timings: dict[str, float] = {}
         data, recoding_path = self.spill.folder / "release.parquet", self.spill.folder / "recoding.json"
-        written = self._write(data, timings, typing=is_text(self.source.path))
-        with timed(timings, "write"):
-            files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
-            for path, content in files.items():
-                write_content(content, path)
-        certificate = replace(self._certified(data, written, timings), sha256=None)
+        with self._taken():
+            written = self._write(data, timings, typing=is_text(self.source.path))
+            with timed(timings, "write"):
+                files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
+                for path, content in files.items():
+                    write_content(content, path)
+            certificate = replace(self._certified(data, written, timings), sha256=None)
         recoding = None if written.branches is None else recoding_path
         return StoredRelease(
             certificate, recoding, data, self.source, self.spill, written, threads=self.threads, memory=self.memory
         )
+
+    @contextmanager
+    def _taken(self) -> Iterator[None]:
+        """Remove the private folder at once where anything fails: an error that is kept would keep it, too."""
+        try:
+            yield
+        except BaseException:
+            self.spill.close()
+            raise
 
     def _write(self, path: Path, timings: dict[str, float], *, typing: bool) -> Written:
         """Put every part into a file."""

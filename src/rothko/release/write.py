@@ -1,4 +1,4 @@
-"""Writing: to a temporary name beside the target, moved into place only when the caller says so.
+"""Writing: to a private folder beside the target, moved into place only when the caller says so.
 
 What the file says beyond its rows is nothing: no schema of the input, no metadata, no statistics. The
 format follows from the ending of the name.
@@ -10,9 +10,9 @@ import contextlib
 import errno
 import itertools
 import os
-import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, Self, TypeAlias
 
@@ -22,6 +22,7 @@ import pyarrow.csv as pcsv
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from rothko import private
 from rothko.errors import OutputError
 from rothko.release.csv_writer import write_csv
 from rothko.release.rows import Rows
@@ -201,15 +202,20 @@ def write_content(content: Content, path: Path) -> None:
 
 @dataclass(slots=True)
 class Staging:
-    """Files on their way out: written under temporary names, then moved into place together or removed."""
+    """Files on their way out: written to a private folder, then moved into place together or removed."""
 
     moves: list[tuple[Path, Path]] = field(default_factory=list)
     made: Path | None = None
     """The folder that was made for the release."""
+    _private: dict[Path, tuple[Path, FileIO]] = field(default_factory=dict)
+    """Folder of some targets → the private one in it, and its lock."""
 
     def place_for(self, target: Path) -> Path:
-        """A temporary name in the target's folder, with the target's ending."""
-        temporary = target.with_name(f".{secrets.token_hex(8)}.partial{target.suffix}")
+        """Where to write what goes to the target: in a private folder beside it, under its name."""
+        if target.parent not in self._private:
+            with explained(target):
+                self._private[target.parent] = private.make(target.parent, private.PARTIAL)
+        temporary = self._private[target.parent][0] / target.name
         self.moves.append((temporary, target))
         return temporary
 
@@ -229,6 +235,14 @@ class Staging:
         self.moves.clear()
         self.made = None
 
+    def clear(self) -> None:
+        """Remove what was not committed."""
+        for folder, lock in self._private.values():
+            private.remove(folder, lock, os.getpid())
+        if self.made is not None:
+            with contextlib.suppress(OSError):
+                self.made.rmdir()
+
 
 @contextlib.contextmanager
 def staging(folder: Path | None = None) -> Iterator[Staging]:
@@ -241,11 +255,7 @@ def staging(folder: Path | None = None) -> Iterator[Staging]:
     try:
         yield stage
     finally:
-        for temporary, _ in stage.moves:
-            temporary.unlink(missing_ok=True)
-        if stage.made is not None:
-            with contextlib.suppress(OSError):
-                stage.made.rmdir()
+        stage.clear()
 
 
 def output_place(out: Path, *, source: Path | None, overwrite: bool, suffix: str) -> tuple[Path, Path | None]:
@@ -302,9 +312,7 @@ def _writable(path: Path) -> None:
     if not path.parent.is_dir():
         raise OutputError(f"There is no folder {str(path.parent)!r}.")
     with explained(path):
-        probe = path.with_name(f".{secrets.token_hex(8)}.partial")
-        probe.touch()
-        probe.unlink()
+        private.remove(*private.make(path.parent, private.PARTIAL), os.getpid())
 
 
 def companions(data: Path, folder: Path | None) -> tuple[Path, Path]:

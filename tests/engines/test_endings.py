@@ -1,0 +1,242 @@
+"""Whatever happens to a whole run on disk, nothing half-done is released, and nothing stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.conftest import Ran
+
+from rothko.engines import disk
+from rothko.release.write import staging
+
+Rothko = Callable[..., Ran]
+ROWS = 6_000
+CHILD = """
+import importlib, os, signal, sys
+
+from rothko.cli import main
+from rothko.engines import disk
+from rothko.engines.plan import Budget
+
+small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=700)
+disk.budget = lambda *_, **__: small
+module, _, path = sys.argv.pop(1).partition(":")
+*owner, name = path.split(".")
+at = importlib.import_module(module)
+for part in owner:
+    at = getattr(at, part)
+whole = getattr(at, name)
+
+def killed(*args, **named):
+    whole(*args, **named)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(at, name, killed)
+main()
+"""
+"""A command that is killed where a function ends."""
+
+
+@pytest.fixture
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pa.Table:
+    """A table, in a folder with a policy for it and folders for what is written."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("out", "spill"):
+        Path(name).mkdir()
+    Path("policy.yaml").write_text(
+        "columns: {a: {role: quasi-identifier}, b: {role: quasi-identifier}, s: {role: sensitive}, w: {role: keep}}\n"
+        "privacy: [{k-anonymity: {k: 20}}, {distinct-l-diversity: {l: 2, of: s}}]\n"
+    )
+    random = np.random.default_rng(3)
+    return pa.table(
+        {
+            "a": random.integers(0, 500, ROWS),
+            "b": random.integers(0, 90, ROWS),
+            "s": pa.array(["flu", "cold", "asthma"] * (ROWS // 3)),
+            "w": random.integers(0, 10**9, ROWS),
+        }
+    )
+
+
+def arguments(source: str, engine: str, out: str = "out/release.parquet") -> list[str]:
+    where = ["--policy", "policy.yaml", "--out", out, "--spill-dir", "spill"]
+    return ["anonymize", source, *where, "--engine", engine, "--threads", "1"]
+
+
+PHASES = {
+    "survey": ("rothko-t", "rothko.engines.disk:survey"),
+    "count": ("rothko-t", "rothko.engines.rothko_t:count"),
+    "repartition": ("rothko-t", "rothko.engines.spilled:Writer.close"),
+    "prune": ("rothko-s", "rothko.engines.rothko_s:prune"),
+    "write": ("rothko-t", "rothko.release.stream:RowsFile.write"),
+    "verify": ("rothko-s", "rothko.release.stream:verified"),
+    "certify": ("rothko-t", "rothko.release.write:write_content"),
+}
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_run_that_is_killed_releases_nothing_and_the_next_start_cleans_up(
+    rothko: Rothko, people: pa.Table, phase: str
+) -> None:
+    pq.write_table(people, "people.parquet")
+    engine, function = PHASES[phase]
+    command = [sys.executable, "-c", CHILD, function, *arguments("people.parquet", engine)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert len(os.listdir("spill")) == 1
+    left = list(Path("out").iterdir())
+    assert len(left) == (phase != "survey")
+    for folder in (*left, *Path("spill").iterdir()):
+        assert folder.is_dir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+    if phase in ("write", "verify", "certify"):
+        assert (left[0] / "release.parquet").exists()
+    assert rothko(*arguments("people.parquet", engine)).code == 0
+    assert {*os.listdir("out")} == {"release.parquet", "release.certificate.json", "release.recoding.json"}
+    assert os.listdir("spill") == []
+
+
+def test_two_may_write_to_one_folder(tmp_path: Path) -> None:
+    with staging() as one, staging() as other:
+        for stage, text in ((one, "one"), (other, "other")):
+            stage.place_for(tmp_path / text).write_text(text)
+        assert len(list(tmp_path.iterdir())) == 2
+        one.commit()
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["one"]
+
+
+def test_what_is_written_has_the_usual_mode(rothko: Rothko, people: pa.Table) -> None:
+    pq.write_table(people, "people.parquet")
+    assert rothko(*arguments("people.parquet", "rothko-t", "new")).code == 0
+    Path("usual").touch()
+    assert {path.stat().st_mode for path in Path("new").iterdir()} == {Path("usual").stat().st_mode}
+
+
+# ------------------------------------------------------------------------------------------------------- bad sources
+
+
+def refused(ran: Ran) -> str:
+    assert ran.code == 2, ran.err
+    assert os.listdir("out") == []
+    assert os.listdir("spill") == []
+    return ran.err
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
+@pytest.mark.parametrize("size", [0.5, 0.999])
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_file_that_is_cut_short(rothko: Rothko, people: pa.Table, engine: str, ending: str, size: float) -> None:
+    path = Path(f"people.{ending}")
+    {"parquet": pq.write_table, "arrow": feather.write_feather}[ending](people, path)
+    os.truncate(path, int(path.stat().st_size * size))
+    assert "cut short" in refused(rothko(*arguments(path.name, engine)))
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
+def test_a_parquet_file_whose_last_rows_are_damaged(rothko: Rothko, people: pa.Table, engine: str) -> None:
+    pq.write_table(people, "people.parquet", row_group_size=1000, use_dictionary=False)
+    last = pq.read_metadata("people.parquet").row_group(5).column(0)
+    with open("people.parquet", "r+b") as file:
+        file.seek(last.data_page_offset)
+        file.write(b"\xff" * 64)
+    assert "damaged" in refused(rothko(*arguments("people.parquet", engine)))
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
+@pytest.mark.parametrize("line", ["1,2,flu\n", "1,2,flu,3,4\n", '1,2,"flu,3\n'])
+def test_a_csv_file_that_is_ragged_in_its_last_block(rothko: Rothko, people: pa.Table, engine: str, line: str) -> None:
+    many = pa.concat_tables([people] * 50)  # more than what is looked at to find the dialect
+    pcsv.write_csv(many, "people.csv")
+    with open("people.csv", "a") as file:
+        file.write(line)
+    refused(rothko(*arguments("people.csv", engine)))
+
+
+def swapped(people: pa.Table) -> pa.Table:
+    """The same values in every column, in other records."""
+    return people.set_column(0, "a", people["a"].take(pa.array(range(ROWS - 1, -1, -1))))
+
+
+CHANGES: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "shorter": lambda people: people.slice(10),
+    "swapped": swapped,
+}
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
+def test_a_file_that_changes_between_passes(
+    rothko: Rothko, people: pa.Table, monkeypatch: pytest.MonkeyPatch, engine: str, ending: str, change: str
+) -> None:
+    write: Any = {"parquet": pq.write_table, "csv": pcsv.write_csv, "arrow": feather.write_feather}[ending]
+    survey = disk.survey
+
+    def then_changed(*args: Any, **named: Any) -> Any:
+        found = survey(*args, **named)
+        write(CHANGES[change](people), f"people.{ending}")
+        return found
+
+    write(people, f"people.{ending}")
+    monkeypatch.setattr(disk, "survey", then_changed)
+    assert "has changed while it was read" in refused(rothko(*arguments(f"people.{ending}", engine)))
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_file_that_is_removed_between_passes(
+    rothko: Rothko, people: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    survey = disk.survey
+
+    def then_removed(*args: Any, **named: Any) -> Any:
+        found = survey(*args, **named)
+        Path("people.parquet").unlink()
+        return found
+
+    pq.write_table(people, "people.parquet")
+    monkeypatch.setattr(disk, "survey", then_removed)
+    assert "has changed while it was read" in refused(rothko(*arguments("people.parquet", "rothko-t")))
+
+
+# -------------------------------------------------------------------------------------------------------- full disks
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+from rothko.cli import main
+from rothko.engines import disk
+from rothko.engines.plan import Budget
+small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 14, tuples=700)
+disk.budget = lambda *_, **__: small
+main()
+"""
+
+
+@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
+def test_a_disk_that_fills_up(people: pa.Table, engine: str) -> None:
+    # Files may not grow beyond 20 kB: a write is cut short and the next one fails, as on a full disk.
+    pq.write_table(people.set_column(3, "w", pa.array(["x" * 90] * ROWS)), "people.parquet")
+    command = [sys.executable, "-c", LIMITED, *arguments("people.parquet", engine)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stderr.startswith("Error: The file system of the spill folder is too small")
+    assert os.listdir("out") == []
+    assert os.listdir("spill") == []
