@@ -1,4 +1,4 @@
-"""The private folder on disk to which an engine writes what does not fit in memory (paper 000, section 5).
+"""The private folder on disk to which an engine writes what does not fit in memory (LeFevre et al. 2008, section 5).
 
 Nobody else can look into it, and nothing of it stays: it is removed at the end of the ``with``, when the last object
 that reads from it is gone, or when the interpreter ends; what a killed process left, at the next start
