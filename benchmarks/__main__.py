@@ -11,9 +11,15 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import foundation, requirements, scale, workload
+from benchmarks import curves, foundation, requirements, scale, workload
 
-SUITES = {"foundation": foundation.run, "requirements": requirements.run, "workload": workload.run, "scale": scale.run}
+SUITES = {
+    "foundation": foundation.run,
+    "requirements": requirements.run,
+    "workload": workload.run,
+    "scale": scale.run,
+    "curves": curves.run,
+}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""``python -m experiments workload`` and ``scale``: run the paper's experiments, check its claims, draw its figures.
+"""``python -m experiments workload``, ``scale`` and ``curves``: run papers' experiments, check claims, draw figures.
 
 ``python -m experiments page`` does the last two again from saved results, and refreshes the documentation.
 """
@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments import claims, scale, scale_claims, workload
+from experiments import claims, curve_claims, curves, scale, scale_claims, workload
 from experiments.protocol import Settings
 from experiments.workload import save
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parent.parent / "docs"
-CLAIMS = {"workload": claims.CLAIMS, "scale": scale_claims.CLAIMS}
-"""Part of the paper → what it claims there."""
+CLAIMS = {"workload": claims.CLAIMS, "scale": scale_claims.CLAIMS, "curves": curve_claims.CLAIMS}
+"""Part of a paper → what it claims there."""
 
 
 def main() -> None:
@@ -31,12 +31,16 @@ def main() -> None:
     on_workload.add_argument("--trials", type=int, default=100, help="synthetic tables for each figure")
     on_scale = commands.add_parser("scale", help="run Figs. 17 to 24")
     on_scale.add_argument("--rows", type=int, nargs="+", help="records of the tables of Figs. 17 to 21")
-    for command, figures in ((on_workload, workload.FIGURES), (on_scale, scale.FIGURES)):
+    on_curves = commands.add_parser("curves", help="run Figs. 12 to 20 of Ghinita et al.")
+    on_curves.add_argument("--data", type=Path, help="folder of real tables; without it Fig. 12 is left out")
+    running = {on_workload: workload.FIGURES, on_scale: scale.FIGURES, on_curves: curves.FIGURES}
+    for command, figures in running.items():
         command.add_argument("--quick", action="store_true", help="fewer of everything: does it run?")
         command.add_argument("--figures", nargs="+", choices=figures, default=list(figures), help="which to run")
-        command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
+        if command is not on_curves:  # its times are of one run at a time
+            command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     page = commands.add_parser("page", help="refresh the documentation from saved results")
-    for command in (on_workload, on_scale, page):
+    for command in (*running, page):
         command.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     arguments = parser.parse_args()
     if arguments.command == "page":
@@ -45,24 +49,27 @@ def main() -> None:
                 refresh(part, json.loads(saved.read_text("utf-8")), DOCS)
         return
     saved = arguments.out / f"{arguments.command}.json"
-    asked: dict[str, Any] = {"workers": arguments.workers, "keep": lambda results: save(results, saved)}
-    if arguments.command == "workload":
+    asked: dict[str, Any] = {"keep": lambda results: save(results, saved)}
+    if arguments.command == "curves":
+        much = curves.Curves.quick(arguments.data) if arguments.quick else curves.Curves(arguments.data)
+        found = curves.run(much, arguments.figures, **asked)
+    elif arguments.command == "workload":
         most = (arguments.trials, arguments.data)
         settings = Settings.quick(*most) if arguments.quick else Settings(most[0], data=most[1])
-        found = workload.run(settings, arguments.figures, **asked)
+        found = workload.run(settings, arguments.figures, workers=arguments.workers, **asked)
     else:
         size = scale.Scale.quick() if arguments.quick else scale.Scale()
         size = replace(size, rows=tuple(arguments.rows)) if arguments.rows else size
-        found = scale.run(size, arguments.figures, **asked)
+        found = scale.run(size, arguments.figures, workers=arguments.workers, **asked)
     found = save(found, saved)
-    _draw(found, arguments.out)
+    _draw(arguments.command, found, arguments.out)
     print(claims.table(claims.checked(found, CLAIMS[arguments.command])))
 
 
 def refresh(part: str, results: dict[str, Any], docs: Path) -> None:
     """Write figures, the claims as JSON, and the table of claims in the page."""
     rows = claims.checked(results, CLAIMS[part])
-    _draw(results, docs / "figures")
+    _draw(part, results, docs / "figures")
     summary = {"settings": results["settings"], "claims": rows}
     saved_claims(part, docs).write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
     page = docs / "experiments.md"
@@ -74,11 +81,14 @@ def saved_claims(part: str, docs: Path) -> Path:
     return docs / ("figures/claims.json" if part == "workload" else f"figures/claims-{part}.json")
 
 
-def _draw(results: dict[str, Any], folder: Path) -> None:
+def _draw(part: str, results: dict[str, Any], folder: Path) -> None:
     # Not loaded by the processes that run the trials.
-    from experiments import figures, scale_figures
+    from experiments import curve_figures, figures, scale_figures
 
-    figures.draw(results, folder, figures.DRAWN | scale_figures.DRAWN)
+    if part == "curves":  # another paper, whose figures have the same numbers
+        figures.draw(results, folder, curve_figures.DRAWN, prefix="curve")
+    else:
+        figures.draw(results, folder, figures.DRAWN | scale_figures.DRAWN)
 
 
 def with_table(page: str, table: str, part: str = "workload") -> str:

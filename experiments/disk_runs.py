@@ -141,7 +141,7 @@ def _engine(run: Run, policy: Policy, folder: Path) -> dict[str, Any]:
             parts = rothko_t(job, found.stream, tree)
         else:
             parts = rothko_s(job, options, found.stream, tree, sample=found.sample)
-        classes = sum(len(part.partition.starts) - 1 for part in parts)
+        classes = sum(part.classes for part in parts)
         io = measured(policy, options, shares, group, found.outline, source, spill, job.counters)
     kept = ("passes", "repartitions", "reads", "writes", "predicted_reads", "predicted_writes", "sample", "pruned")
     return {"classes": classes, "group": group, "io": {name: getattr(io, name) for name in kept}}

@@ -66,7 +66,11 @@ MODELS = {
 
 
 def draw(
-    results: Results, folder: Path, drawn_by: Mapping[str, Callable[[Results], Figure]] | None = None
+    results: Results,
+    folder: Path,
+    drawn_by: Mapping[str, Callable[[Results], Figure]] | None = None,
+    *,
+    prefix: str = "figure",
 ) -> list[Path]:
     """Draw every figure that there are results for; of section 4, where it is not said what draws others."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +80,7 @@ def draw(
             if number not in results["figures"]:
                 continue
             drawn = figure(results["figures"][number])
-            path = folder / f"figure-{int(number):02d}"
+            path = folder / f"{prefix}-{int(number):02d}"
             drawn.savefig(path.with_suffix(".svg"), metadata={"Date": None})
             _save_small(drawn, path.with_suffix(".png"))
             written += [path.with_suffix(".svg"), path.with_suffix(".png")]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rothko import errors, privacy, workload
+    from rothko.comparison import compare
     from rothko.data.csv_dialect import CsvOptions
     from rothko.data.draft import draft
     from rothko.data.hierarchy import Hierarchy
@@ -33,6 +34,7 @@ _PLACES = {
     "Release": "rothko.flow",
     "anonymize": "rothko.flow",
     "check": "rothko.release.check",
+    "compare": "rothko.comparison",
     "draft": "rothko.data.draft",
     "measure": "rothko.metrics.measure",
 }
@@ -48,6 +50,7 @@ __all__ = [
     "Release",
     "anonymize",
     "check",
+    "compare",
     "draft",
     "errors",
     "measure",

@@ -28,9 +28,13 @@ from rothko.data.source import Source, open_source
 from rothko.engines import ENGINES
 from rothko.engines.plan import choose_engine
 from rothko.errors import InfeasibleError, PolicyError, PrivacyWarning
+from rothko.methods.anatomy import WARNING, Anatomy
+from rothko.methods.anatomy import refuse as refuse_anatomy
+from rothko.methods.method import LocalMethod
 from rothko.methods.partition import Partition
 from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
+from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.publish import check_statistics, statistics_asked
 from rothko.release.recoding import Recoding, columns_of, large_files
@@ -153,7 +157,7 @@ def anonymize(
     spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = _silent,
-) -> Release | StoredRelease:
+) -> Release | StoredRelease | AnatomyRelease:
     """Make a release of a table and verify it.
 
     Parameters
@@ -201,7 +205,7 @@ def prepare(
     spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = _silent,
-) -> Release | Stream:
+) -> Release | Stream | AnatomyRelease:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
     policy = as_policy(policy)
     threads = count_threads(threads)
@@ -211,16 +215,17 @@ def prepare(
             PrivacyWarning,
             stacklevel=3,
         )
-    if policy.publish == "region" and getattr(policy.method, "relaxed", False):
-        raise PolicyError(
-            "publish: region needs a global recoding, and relaxed Mondrian has none; "
-            "publish a range, or set relaxed: false."
-        )
+    check_method(policy)
     source = open_source(data, csv=csv)
     match(source.names, policy, source.label)
     asked = engine or policy.engine.name
     name, reason = choose_engine(source.rows or 0, _size(source, policy), memory=memory, asked=asked)
     if name != "memory":
+        if isinstance(policy.method, LocalMethod | Anatomy):
+            raise PolicyError(
+                f"{policy.method.name} sees all records at once, in memory, and engine {name} was "
+                f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or use mondrian."
+            )
         from rothko.engines.disk import stream
 
         options = policy.engine if policy.engine.name == name else ENGINES[name]()
@@ -229,7 +234,25 @@ def prepare(
             memory=memory, spill_dir=None if spill_dir is None else Path(spill_dir), seed=seed, threads=threads,
             progress=progress,
         )  # fmt: skip
+    if isinstance(policy.method, Anatomy):
+        warnings.warn(WARNING, PrivacyWarning, stacklevel=3)
+        return _anatomized(source, policy, reason, seed, threads, memory, progress)
     return in_memory(source, policy, reason=reason, seed=seed, threads=threads, memory=memory, progress=progress)
+
+
+def _anatomized(
+    source: Source, policy: Policy, reason: str, seed: int, threads: int, memory: int | None, progress: Progress
+) -> AnatomyRelease:
+    """The flow up to verification of the method that releases two tables."""
+    timings: dict[str, float] = {}
+    with timed(timings, "read"):
+        progress("read", 0, 1)
+        columns = [name for name in source.names if name not in policy.identifiers]
+        # Everything is released as it is, and keeps its very characters.
+        table = source.read(columns, as_text=set(columns) if is_text(source.path) else set())
+        choose_engine(table.num_rows, table.nbytes, memory=memory, asked="memory")
+        progress("read", 1, 1)
+    return two_tables(table, source.names, policy, source, reason=reason, seed=seed, threads=threads, timings=timings)
 
 
 def in_memory(
@@ -243,21 +266,14 @@ def in_memory(
     progress: Progress = _silent,
 ) -> Release:
     """The flow up to verification by the engine ``memory``, whichever the policy asks for."""
+    refuse_anatomy(policy.method, "This")
     match(source.names, policy, source.label)
     timings: dict[str, float] = {}
-    with timed(timings, "read"):
-        progress("read", 0, 1)
-        table = _read(source, policy)
-        choose_engine(table.num_rows, table.nbytes, memory=memory, asked="memory")
-        progress("read", 1, 1)
-    with timed(timings, "encode"):
-        progress("encode", 0, 1)
-        encoded = encode(typed(table, policy), policy, threads=threads)
-        _feasible(encoded, encoded.rows, policy)
-        check_statistics(encoded.lines, statistics_asked(policy.workload))
-        progress("encode", 1, 1)
+    table, encoded = read_encoded(source, policy, timings, threads=threads, memory=memory, progress=progress)
+    feasible(encoded, encoded.rows, policy)
+    check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
-        partition = _partition(encoded, policy, threads, progress)
+        partition = _partition(encoded, policy, seed, threads, progress)
     with timed(timings, "publish"):
         progress("publish", 0, 1)
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
@@ -266,9 +282,35 @@ def in_memory(
     with timed(timings, "measure"):
         recoding = Recoding.of(encoded, partition, rows.published, policy)
         lost = public(lost_by(encoded, partition, classes, rows.published, policy))
+    notes = (*source.notes, *partition.notes)
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
-    certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=source.notes, timings=timings)
+    certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings)
     return Release(certificate, recoding, rows, partition.sizes, source, threads)
+
+
+def read_encoded(
+    source: Source,
+    policy: Policy,
+    timings: dict[str, float],
+    *,
+    threads: int = 1,
+    memory: int | None = None,
+    progress: Progress = _silent,
+) -> tuple[pa.Table, Encoded]:
+    """The whole table, as it is and as codes; what it takes goes to ``timings``.
+
+    Neither depends on the policy's requirements and method.
+    """
+    with timed(timings, "read"):
+        progress("read", 0, 1)
+        table = _read(source, policy)
+        choose_engine(table.num_rows, table.nbytes, memory=memory, asked="memory")
+        progress("read", 1, 1)
+    with timed(timings, "encode"):
+        progress("encode", 0, 1)
+        encoded = encode(typed(table, policy), policy, threads=threads)
+        progress("encode", 1, 1)
+    return table, encoded
 
 
 def as_policy(policy: Policy | Draft | str | Path | Mapping[str, Any]) -> Policy:
@@ -305,11 +347,11 @@ def _size(source: Source, policy: Policy) -> int:
 def _possible(outline: Outline, *, policy: Policy) -> None:
     """Refuse what cannot be released as asked, from what is known of the whole table."""
     nobody = outline.encoded(outline.nobody())
-    _feasible(nobody, outline.rows, policy)
+    feasible(nobody, outline.rows, policy)
     check_statistics(outline.lines, statistics_asked(policy.workload))
 
 
-def _feasible(encoded: Encoded, rows: int, policy: Policy) -> None:
+def feasible(encoded: Encoded, rows: int, policy: Policy) -> None:
     """Refuse what the whole table, as one class, does not satisfy: no partition of it can."""
     whole = Statistics.whole(rows, encoded.sensitive, policy.privacy)
     for requirement in policy.privacy:
@@ -318,7 +360,27 @@ def _feasible(encoded: Encoded, rows: int, policy: Policy) -> None:
                 raise InfeasibleError(f"This table cannot meet {requirement.describe()}: {part.infeasible(whole)}.")
 
 
-def _partition(encoded: Encoded, policy: Policy, threads: int, progress: Progress) -> Partition:
+def check_method(policy: Policy) -> None:
+    """Refuse what a method cannot do."""
+    if policy.publish == "region" and policy.method.local:
+        relaxed = policy.method.name == "mondrian"
+        raise PolicyError(
+            f"publish: region needs a global recoding, and {'relaxed Mondrian' if relaxed else policy.method.name} "
+            f"has none; publish a range, or {'set relaxed: false' if relaxed else 'use mondrian'}."
+        )
+    if isinstance(policy.method, LocalMethod):
+        policy.method.refuse(policy.workload)
+    over = {frozenset(asked.over) for asked in policy.privacy if asked.over is not None}
+    if len(over) > 1:
+        raise PolicyError(
+            f"requirements are over {len(over)} different sets of quasi-identifiers, and {policy.method.name} makes "
+            "classes over all of them together; use refine, which keeps to each set by itself, or remove 'over'."
+        )
+    if isinstance(policy.method, Anatomy):
+        policy.method.asked(policy)
+
+
+def _partition(encoded: Encoded, policy: Policy, seed: int, threads: int, progress: Progress) -> Partition:
     from rothko.engines import memory
 
     done = 0
@@ -330,5 +392,5 @@ def _partition(encoded: Encoded, policy: Policy, threads: int, progress: Progres
 
     progress("partition", 0, encoded.rows)
     return memory.partition(
-        encoded, policy.privacy, policy.method, workload=policy.workload, threads=threads, progress=report
+        encoded, policy.privacy, policy.method, workload=policy.workload, seed=seed, threads=threads, progress=report
     )

@@ -20,7 +20,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rothko.data import distinct as distinct_module
 from rothko.data import grid
+from rothko.data import survey as survey_module
 from rothko.data.coded import Coded, Records
 from rothko.data.distinct import Distinct
 from rothko.data.encode import Encoded, encode
@@ -403,6 +405,31 @@ def test_whether_there_is_a_grid_does_not_depend_on_the_batches() -> None:
         assert grids == {size > 416}
 
 
+@given(data=st.data())
+@unhurried
+def test_which_columns_become_grids_does_not_depend_on_the_batches(data: st.DataObject) -> None:
+    """Columns that grow at different times, by table and by hashing: which is the largest changes on the way."""
+    rows, columns = 1_200, {}
+    for name in "abc":
+        random = np.random.default_rng(data.draw(st.integers(0, 1000)))
+        reach = data.draw(st.sampled_from([5, 300, 1_000, 10**9]))
+        numbers = random.integers(0, reach, rows)
+        begin, end = sorted((data.draw(st.integers(0, rows)), data.draw(st.integers(0, rows))))
+        numbers[begin:end] = 0  # nothing new for a while
+        absent = random.random(rows) < data.draw(st.sampled_from([0.0, 0.1]))
+        columns[name] = pa.array(numbers, pa.int64() if data.draw(st.booleans()) else pa.float64(), mask=absent)
+    memory, look = data.draw(st.integers(20_000, 60_000)), data.draw(st.sampled_from([100, 256, 5_000]))
+    policy = policy_of(dict.fromkeys("abc", QI))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(survey_module, "LOOK", look)
+        patched.setattr(distinct_module, "LEAST_PENDING", 64)
+        found = [
+            surveyed(pa.table(columns), policy, memory=memory, rows=batch)[1].notes
+            for batch in (data.draw(st.integers(1, 50)), data.draw(st.integers(51, 700)), rows)
+        ]
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize(
     ("column", "spec", "more"),
     [
@@ -416,7 +443,7 @@ def test_whether_there_is_a_grid_does_not_depend_on_the_batches() -> None:
 )
 def test_what_does_not_fit_and_takes_no_grid_is_refused(column: list[Any], spec: dict[str, Any], more: Any) -> None:
     table = pa.table({"q": column, "z": [0] * MANY})
-    with pytest.raises(InputError, match="'q' has more distinct values than its share of memory holds") as caught:
+    with pytest.raises(InputError, match="'q' has more distinct values than the memory limit") as caught:
         surveyed(table, policy_of({"q": {**QI, **spec}, "z": QI}, **more), memory=SMALL)
     assert "raise --memory" in str(caught.value)
     assert SECRET not in str(caught.value)

@@ -18,6 +18,7 @@ from rothko.cli import app
 from rothko.data.generate import agrawal
 from rothko.engines import driver
 from rothko.errors import InfeasibleError, InputError, PolicyError
+from rothko.flow import prepare
 from rothko.policy import Policy
 from rothko.release.stored import StoredRelease
 
@@ -161,3 +162,22 @@ def test_nothing_is_left_behind(people: pa.Table, tmp_path: Path, monkeypatch: p
 
     gc.collect()
     assert list(spill.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
+def test_progress_tells_passes_over_the_source_and_how_much_is_finished(
+    people: pa.Table, tmp_path: Path, engine: str
+) -> None:
+    pq.write_table(people, tmp_path / "people.parquet", row_group_size=900)
+    told: list[tuple[str, int, int]] = []
+    prepared = prepare(
+        tmp_path / "people.parquet", policy(), engine=engine, threads=1, progress=lambda *what: told.append(what)
+    )
+    saved = prepared.save(tmp_path / "out.parquet")
+    io = saved.certificate.io
+    assert io is not None
+    assert sum(done == 0 for stage, done, _ in told if stage in ("survey", "count", "repartition")) == io.passes
+    finished = [done for stage, done, _ in told if stage == "load"]
+    assert finished == sorted(set(finished))
+    assert finished[-1] == ROWS
+    assert {total for stage, _, total in told if stage == "load"} == {ROWS}

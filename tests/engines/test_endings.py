@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import Ran
 
+import rothko as rk
 from rothko.engines import disk
+from rothko.flow import prepare
 from rothko.release.write import staging
 
 Rothko = Callable[..., Ran]
@@ -107,6 +112,104 @@ def test_a_run_that_is_killed_releases_nothing_and_the_next_start_cleans_up(
     assert rothko(*arguments("people.parquet", engine)).code == 0
     assert {*os.listdir("out")} == {"release.parquet", "release.certificate.json", "release.recoding.json"}
     assert os.listdir("spill") == []
+
+
+MOVES = """
+import os, signal, sys
+from pathlib import Path
+from rothko.release import write
+
+def counted(step):
+    def last(*args, **named):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*args, **named)
+    return last
+
+left = int(sys.argv[1])
+data, *others = (Path("out") / f"release.{name}" for name in ("parquet", "certificate.json", "recoding.json"))
+with write.staging() as stage:
+    for path in (data, *others):
+        stage.place_for(path).write_text("new")
+    os.replace, Path.unlink = counted(os.replace), counted(Path.unlink)
+    stage.commit(stale=[Path("out/release.tree.parquet")])
+"""
+"""Files that are moved into place; killed before the n-th of them, or before the n-th that is removed."""
+RELEASED = {f"release.{name}" for name in ("parquet", "certificate.json", "recoding.json")}
+
+
+@pytest.mark.usefixtures("people")
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_kill_between_two_moves_leaves_no_data_without_what_vouches_for_it(overwrite: bool) -> None:
+    seen = []
+    for step in range(1, 10):
+        for path in Path("out").iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for name in (*RELEASED, "release.tree.parquet") if overwrite else ():
+            Path("out", name).write_text("old")
+        ended = subprocess.run(
+            [sys.executable, "-c", MOVES, str(step)], capture_output=True, text=True, timeout=60, check=False
+        )
+        there = {path.name: path.read_text() for path in Path("out").iterdir() if path.is_file()}
+        data = there.get("release.parquet")
+        if data is not None:
+            assert {there[name] for name in RELEASED} == {data}
+            assert ("release.tree.parquet" in there) == (data == "old")
+        seen.append(data)
+        if ended.returncode == 0:
+            break
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+    # The older release, or none; no data while files are moved; the release, while the private folder is removed too.
+    assert seen[:5] == ["old" if overwrite else None, *[None] * 4]
+    assert {*seen[5:]} == {"new"}
+
+
+class Killed(BaseException):
+    """Leaves what is in place as a kill does."""
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("engine", ["memory", "rothko-t", "stored"])
+def test_every_release_moves_its_data_last(
+    people: pa.Table, monkeypatch: pytest.MonkeyPatch, engine: str, overwrite: bool
+) -> None:
+    def saved(records: pa.Table) -> None:
+        chosen = "rothko-t" if engine == "stored" else engine
+        if engine == "stored":
+            with rk.anonymize(records, "policy.yaml", engine=chosen) as release:
+                release.save("out/release.parquet", overwrite=overwrite)
+        else:
+            prepare(records, "policy.yaml", engine=chosen).save("out/release.parquet", overwrite=overwrite)
+
+    def replace_some(source: Path, target: Path) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Killed
+        replace(source, target)
+
+    if overwrite:
+        saved(people.slice(0, 3000))
+    replace = os.replace
+    for moves in range(4):
+        left = moves
+        with monkeypatch.context() as patched:
+            patched.setattr("rothko.release.write.os.replace", replace_some)
+            if moves < len(RELEASED):
+                with pytest.raises(Killed):
+                    saved(people)
+                assert "release.parquet" not in os.listdir("out")
+            else:
+                saved(people)
+        if not overwrite:
+            for path in Path("out").iterdir() if moves < len(RELEASED) else ():
+                path.unlink()
+    assert {*os.listdir("out")} == RELEASED
+    told = json.loads(Path("out/release.certificate.json").read_text())
+    assert told["file_sha256"] == hashlib.sha256(Path("out/release.parquet").read_bytes()).hexdigest()
 
 
 def test_two_may_write_to_one_folder(tmp_path: Path) -> None:

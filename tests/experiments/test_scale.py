@@ -14,7 +14,14 @@ from experiments.claims import checked, table
 from experiments.data import ATTRIBUTES
 from experiments.disk_runs import Run, timed, write_people
 from experiments.sampling import RECORD, pruned, sampled
-from experiments.scale_claims import CLAIMS, PAPER, as_modelled, larger_samples_better, less_is_undone
+from experiments.scale_claims import (
+    CLAIMS,
+    PAPER,
+    as_modelled,
+    exact_undoes_less,
+    larger_samples_better,
+    less_is_undone,
+)
 from rothko.data.generate import agrawal
 from rothko.policy import Policy
 
@@ -120,3 +127,12 @@ def test_the_page_is_in_step_with_the_saved_claims() -> None:
     assert with_table(page, table(rows), "scale") == page
     assert [(row["id"], row["claim"], row["where"]) for row in rows] == [(c.id, c.claim, c.where) for c in CLAIMS]
     assert all(row["holds"] is not False or row["reason"] for row in rows)
+
+
+@pytest.mark.parametrize(("exact", "unsure", "holds"), [(3, 0.0, True), (5, 0.0, False), (3, 1.0, False)])
+def test_the_exact_test_must_undo_less_and_be_as_minimal(exact: int, unsure: float, holds: bool) -> None:
+    figure = {
+        "pruned": {"k": {"10": {"100": {"exact": [exact], "normal": [5], "naive": [9]}}}},
+        "nonminimal": {"k": {"10": {"100": {"exact": [unsure], "normal": [0.0], "naive": [0.0]}}}},
+    }
+    assert exact_undoes_less({"24": figure}).holds is holds

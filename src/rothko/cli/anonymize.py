@@ -41,6 +41,7 @@ def anonymize(
         bool, typer.Option("--relaxed", help="Let Mondrian split equal values (no recoding then).")
     ] = False,
     minimum_gain: options.MinimumGain = None,
+    force: Annotated[bool, typer.Option("--force", help="Let topdown take more than 100,000 records.")] = False,
     publish: Annotated[
         str | None, typer.Option("--publish", help="range, region, mean or bounds.", show_default="range")
     ] = None,
@@ -89,9 +90,9 @@ def anonymize(
             qi=qi, sensitive=sensitive, identifiers=drop, k=k, l=l, missing=missing, method=method or "mondrian",
             publish=publish or "range",
         )  # fmt: skip
-        asked = _without_file(data, csv, parts | {"workload": tasks}, quiet=as_json)
+        asked = without_file(data, csv, parts | {"workload": tasks}, quiet=as_json)
     gain = options.number("--minimum-gain", minimum_gain, 0)
-    asked = _with_options(asked, relaxed=relaxed or None, minimum_gain=gain)
+    asked = _with_options(asked, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
     limit = options.size("--memory", memory)
     with console.progress(quiet=as_json) as report:
         release = prepare(
@@ -104,7 +105,7 @@ def anonymize(
     _show(saved, as_json)
 
 
-def _without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: bool) -> Policy:
+def without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: bool) -> Policy:
     """A policy from the options; the columns that they do not name are kept, and a line says so."""
     from rothko.cli import console
     from rothko.data.schema import guess_types
@@ -153,6 +154,6 @@ def _show(saved: Saved, as_json: bool) -> None:
     )
     for note in certificate.notes:
         console.out.print(note, markup=False)
-    for path in (saved.data, saved.certificate_path, saved.recoding_path):
+    for path in (saved.data, saved.sensitive_path, saved.certificate_path, saved.recoding_path):
         if path is not None:
             console.out.print(str(path), markup=False)

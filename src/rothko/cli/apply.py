@@ -20,6 +20,10 @@ def apply(
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the rows in their order.")] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", help="What the process may take, such as 2GB; larger files are recoded in pieces."),
+    ] = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = None,
     encoding: options.Encoding = None,
@@ -37,7 +41,8 @@ def apply(
     from rothko.release.apply import apply_file
 
     csv = options.csv_options(delimiter, quote, encoding, header)
-    done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv)
+    limit = options.size("--memory", memory)
+    done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=limit)
     console.out.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")
     if done.suppressed:
         few = " They are fewer than k: leave them out if that matters." if done.suppressed < done.k else ""

@@ -17,7 +17,9 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rothko.data.draft import Draft
     from rothko.flow import Progress as Report
+    from rothko.metrics.cube import Cube
     from rothko.metrics.loss import Loss
+    from rothko.metrics.ranges import RangeCounts
     from rothko.metrics.workload import Answer, TaskLoss
     from rothko.release.verify import Verification
 
@@ -42,6 +44,7 @@ STAGES = {
     "publish": "publishing",
     "save": "writing and verifying",
     "evaluate": "training and scoring",
+    "compare": "comparing",
 }
 
 
@@ -124,6 +127,67 @@ def losses(lost: Loss) -> Table:
     for task in lost.workload:
         _add_task(table, task)
     return table
+
+
+def survey(lost: Loss) -> Table:
+    """The other metrics of the literature: a column each, with what exact data and one class would give."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("lower is better")
+    for metric in lost.survey:
+        table.add_column(metric.name.replace("_", " "), justify="right")
+    table.add_row("release", *(_short(metric.value) for metric in lost.survey))
+    table.add_row("exact data", *(_short(metric.exact) for metric in lost.survey), style="dim")
+    table.add_row("one class for all", *(_short(metric.one_class) for metric in lost.survey), style="dim")
+    for name in lost.ncp:
+        table.add_row(Text(f"  {name}"), *(_short(metric.columns[name]) for metric in lost.survey))
+    return table
+
+
+def cube(found: Cube) -> Table:
+    """How far group-bys of the release are from those of the original: one row per level."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("level", "group-bys", "divergence", "least", "most", "of"):
+        table.add_column(title, justify="left" if title == "of" else "right")
+    for level in found.levels:
+        worst = max(level.group_bys, key=lambda one: one.divergence)
+        least = min(one.divergence for one in level.group_bys)
+        table.add_row(
+            str(level.level),
+            f"{len(level.group_bys):,}",
+            *(_short(number) for number in (level.divergence, least, worst.divergence)),
+            Text(f"{', '.join(worst.columns)} by {found.of}"),
+        )
+    return table
+
+
+def range_counts(found: RangeCounts) -> Table:
+    """How well random queries are answered."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("what")
+    table.add_column("number", justify="right")
+    table.add_column("meaning", style="dim")
+    of = f" and {found.of}" if found.of else ""
+    table.add_row("range counts", f"{found.queries:,}", Text(f"random queries over quasi-identifiers{of}"))
+    table.add_row(
+        "  median error", f"{100 * found.median:.3g} %", f"of the true count, or of {found.sanity:.2%} of all"
+    )
+    table.add_row("  mean error", f"{100 * found.mean:.3g} %", f"{100 * found.largest:.3g} % at most")
+    return table
+
+
+def _short(number: float) -> str:
+    """Four digits, a dash for what is not known.
+
+    >>> _short(0.123456), _short(1400000.0), _short(float("nan")), _short(0.0)
+    ('0.1235', '1,400,000', '–', '0')
+    """
+    if number != number:
+        return "–"
+    if number == float("inf"):
+        return "∞"
+    if float(number).is_integer() and abs(number) < 1e12:
+        return f"{int(number):,}"
+    return f"{number:.4g}" if abs(number) < 1000 or abs(number) >= 1e12 else f"{number:,.0f}"
 
 
 def _add_task(table: Table, task: TaskLoss) -> None:

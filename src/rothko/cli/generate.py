@@ -64,3 +64,36 @@ def agrawal(
         )
         stage.commit()
     console.out.print(f"{rows:,} records: {path}", markup=False)
+
+
+@generators.command("census")
+def census(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write (.parquet or .csv).", show_default=False)],
+    n: Annotated[str, typer.Option("-n", "--rows", help="Number of records, also as 4e5.")] = "100000",
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", help="Write a policy, too: roles and hierarchies of the census.", show_default=False),
+    ] = None,
+    seed: options.Seed = 0,
+    overwrite: options.Overwrite = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a census with the attributes of Ghinita et al. (VLDB 2007): seven quasi-identifiers, two sensitive."""
+    from rothko.cli import console
+    from rothko.data.census import census_batches, census_policy
+    from rothko.release.write import free_file, output_file, staging, write_batches
+
+    rows = options.count("-n", n)
+    path = output_file(out, source=None, overwrite=overwrite)
+    if path.suffix not in (".parquet", ".csv"):
+        raise InputError("generate writes .parquet or .csv files.")
+    if policy is not None:
+        free_file(policy, overwrite=overwrite)
+    with staging() as stage:
+        write_batches(census_batches(rows, seed=seed), stage.place_for(path))
+        if policy is not None:
+            stage.write(policy, census_policy().dump())
+        stage.commit()
+    console.out.print(f"{rows:,} records: {path}", markup=False)
+    if policy is not None:
+        console.out.print(str(policy), markup=False)

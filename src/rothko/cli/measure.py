@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rothko.cli import options
+from rothko.errors import InputError
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +21,23 @@ def measure(
     original: Annotated[Path, typer.Argument(help="The table that was released.", show_default=False)],
     release: Annotated[Path, typer.Argument(help="Its release.", show_default=False)],
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy of the release.", show_default=False)],
+    cube: Annotated[
+        str | None,
+        typer.Option(
+            "--cube", help="Divergence of the group-by cube at these levels, such as 1,2.", show_default=False
+        ),
+    ] = None,
+    queries: Annotated[
+        str | None, typer.Option("--queries", help="So many random range-count queries.", show_default=False)
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", help="The sensitive column of cube and queries.", show_default=False),
+    ] = None,
+    selectivity: Annotated[
+        str | None, typer.Option("--selectivity", help="Share of records that a query selects.", show_default="0.05")
+    ] = None,
+    seed: options.Seed = 0,
     threads: options.Threads = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = None,
@@ -31,15 +49,53 @@ def measure(
 ) -> None:
     """Measure what a release lost, from what it publishes: ranges, sets, tree labels, bounds or means.
 
-    With a workload in the policy, also how well the release serves each task. The output has facts of the original,
-    such as true sums and extremes: it is for whoever may see the original.
+    With a workload in the policy, also how well the release serves each task; with --cube and --queries, how well it
+    answers group-bys and range counts. The output has facts of the original, such as true sums and extremes: it is for
+    whoever may see the original.
     """
     from rothko.cli import console
-    from rothko.metrics.measure import measure as compare
+    from rothko.flow import as_policy
+    from rothko.methods.anatomy import refuse
+    from rothko.metrics.cube import cube_of, sensitive_column
+    from rothko.metrics.measure import loss_of
+    from rothko.metrics.pair import read_pair
+    from rothko.metrics.ranges import SELECTIVITY, ranges_of
 
+    if cube is None and queries is None and of is not None:
+        raise InputError("--of goes with --cube or --queries.")
+    levels = None if cube is None else [options.whole("--cube", level, 1) or 1 for level in options.names(cube)]
+    if levels == []:
+        raise InputError("--cube needs levels, such as 1,2.")
+    count = None if queries is None else options.count("--queries", queries)
+    share = options.number("--selectivity", selectivity, 0)
+    column = of if levels is None else sensitive_column(policy, of)
     csv = options.csv_options(delimiter, quote, encoding, header)
-    lost = compare(original, release, policy, threads=threads, csv=csv)
-    if as_json:
-        typer.echo(json.dumps(lost.to_dict(), ensure_ascii=False, indent=1))
-    else:
+    refuse(as_policy(policy).method, "rothko measure")
+    pair = read_pair(original, release, policy, beside=[column] if column else [], threads=threads, csv=csv)
+    lost = loss_of(pair)
+    told = lost.to_dict()
+    if not as_json:
         console.out.print(console.losses(lost))
+        console.out.print()
+        console.out.print(console.survey(lost))
+    if levels is not None and column is not None:
+        found = cube_of(pair, pair.beside[column], levels, threads=threads)
+        told["cube"] = found.to_dict()
+        if not as_json:
+            console.out.print()
+            console.out.print(console.cube(found))
+    if count is not None:
+        answered = ranges_of(
+            pair,
+            None if of is None else pair.beside[of],
+            queries=count,
+            selectivity=SELECTIVITY if share is None else share,
+            seed=seed,
+            threads=threads,
+        )
+        told["queries"] = answered.to_dict()
+        if not as_json:
+            console.out.print()
+            console.out.print(console.range_counts(answered))
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=1))

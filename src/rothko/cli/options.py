@@ -145,6 +145,15 @@ def whole(option: str, text: str | None, least: int) -> int | None:
     return int(text)
 
 
+def wholes(option: str, text: str, least: int) -> list[int]:
+    """Whole numbers, separated by commas: sorted, each once.
+
+    >>> wholes("--k", "10, 2,5,5", 2)
+    [2, 5, 10]
+    """
+    return sorted({number for part in names(text) if (number := whole(option, part, least)) is not None})
+
+
 def number(option: str, text: str | None, least: float) -> float | None:
     """A number of at least ``least``, with a sentence for anything else.
 

@@ -70,6 +70,7 @@ class Distinct:
         self._waiting = 0
         self._table: NDArray[np.int64] | None = np.empty(0, dtype=np.int64)
         self._low = 0
+        self._range: tuple[int, int] | None = None  # the smallest and the largest number that was counted there
         self._kind: pa.DataType | None = None
 
     def add(self, column: pa.ChunkedArray) -> None:
@@ -86,10 +87,15 @@ class Distinct:
 
     @property
     def bytes(self) -> int:
-        """What the values take that are known so far."""
+        """What the values take that are known: those of all records once they are merged, however they came."""
         if self._table is not None:
-            return COUNT_BYTES * len(self._table)
-        return 0 if self._values is None else self._values.nbytes + COUNT_BYTES * len(self._counts)
+            return 0 if self._range is None else COUNT_BYTES * (self._range[1] - self._range[0] + 1)
+        return 0 if self._values is None else _held_bytes(self._values)
+
+    @property
+    def most_bytes(self) -> int:
+        """What the values take at most, those counted twice that are known and come again."""
+        return self.bytes + sum(_held_bytes(values) for values, _ in self._pending)
 
     def give_up(self) -> None:
         """Forget the values, for they are too many."""
@@ -100,7 +106,7 @@ class Distinct:
     def finish(self) -> None:
         """Work out the distinct values, once all records have been taken in."""
         self._drop_table()
-        self._merge()
+        self.merge()
 
     @property
     def values(self) -> pa.Array:
@@ -129,21 +135,21 @@ class Distinct:
     def _reach(self, low: int, high: int) -> bool:
         """Make the table cover a range; False where it would be too long."""
         assert self._table is not None
-        span = len(self._table)
-        if span and low >= self._low and high < self._low + span:
-            return True
-        first, last = (min(low, self._low), max(high, self._low + span - 1)) if span else (low, high)
+        known = self._range or (low, high)
+        first, last = min(low, known[0]), max(high, known[1])
         longest = max(self.limit // 16, LEAST_PENDING)
         if last - first >= longest:
             return False
-        # Half as much again where it grows, so that numbers that rise all along do not copy it for every batch.
-        room = min(span // 2, longest - (last - first + 1))
-        after = room if span and high >= self._low + span else 0
-        before = room - after if span and low < self._low else 0
-        first = max(first - before, -(2**63))
-        table = np.zeros(last + after - first + 1, dtype=np.int64)
-        table[self._low - first : self._low - first + span] = self._table
-        self._table, self._low = table, first
+        if self._range is None or first < self._low or last >= self._low + len(self._table):
+            # Half as much again where it grows, so that numbers that rise all along do not copy it for every batch.
+            room = min(len(self._table) // 2, longest - (last - first + 1))
+            begin = max(first - (room if first < known[0] else 0), -(2**63))
+            table = np.zeros(last + (room if last > known[1] else 0) - begin + 1, dtype=np.int64)
+            if self._range is not None:
+                held = self._table[known[0] - self._low : known[1] - self._low + 1]
+                table[known[0] - begin : known[0] - begin + len(held)] = held
+            self._table, self._low = table, begin
+        self._range = first, last
         return True
 
     def _drop_table(self) -> None:
@@ -172,9 +178,10 @@ class Distinct:
         self._pending.append((values, counts))
         self._waiting += len(values)
         if self._waiting > max(len(self._counts), LEAST_PENDING):
-            self._merge()
+            self.merge()
 
-    def _merge(self) -> None:
+    def merge(self) -> None:
+        """Bring together what was collected; the values are forgotten where they take more than the limit."""
         if not self._pending:
             return
         known = [] if self._values is None else [(self._values, self._counts)]
@@ -188,3 +195,9 @@ class Distinct:
         self._pending, self._waiting = [], 0
         if self.bytes > self.limit:
             self.give_up()
+
+
+def _held_bytes(values: pa.Array) -> int:
+    """Bytes of some values and of what is kept beside each; whether a null would have room among them is left out."""
+    validity = values.buffers()[0]
+    return int(values.nbytes) - (0 if validity is None else -(-len(values) // 8)) + COUNT_BYTES * len(values)

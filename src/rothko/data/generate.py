@@ -154,7 +154,7 @@ def random_constants(function: int, *, seed: int = 0) -> AgeGroups | Disposable:
     True
     """
     _check_function(function)
-    _check_seed(seed)
+    check_seed(seed)
     paper = CONSTANTS[function]
     stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1, function)))
 
@@ -323,16 +323,16 @@ def agrawal_batches(
     >>> [piece.num_rows for piece in agrawal_batches(250, batch=100)]
     [100, 100, 50]
     """
-    _check_count(batch, "batch")
-    return _rebatch(_blocks(n, function, target, noise, constants, seed), batch)
+    check_count(batch, "batch")
+    return rebatch(_blocks(n, function, target, noise, constants, seed), batch)
 
 
 def _blocks(
     n: int, function: int | None, target: str | None, noise: float, constants: str | Constants | None, seed: int
 ) -> Iterator[pa.RecordBatch]:
     """Draw the table block by block, after checking at once what was asked."""
-    _check_count(n, "n")
-    _check_seed(seed)
+    check_count(n, "n")
+    check_seed(seed)
     if not 0 <= noise <= 1:
         raise InputError(f"noise is a share of the records, between 0 and 1, not {noise}.")
     if target is not None and target not in _TARGETS:
@@ -357,7 +357,8 @@ def _blocks(
     return (draw(index) for index in range(-(-n // BLOCK)))
 
 
-def _rebatch(blocks: Iterator[pa.RecordBatch], batch: int) -> Iterator[pa.RecordBatch]:
+def rebatch(blocks: Iterator[pa.RecordBatch], batch: int) -> Iterator[pa.RecordBatch]:
+    """The same records in pieces of ``batch``; the last may be shorter."""
     pieces: list[pa.RecordBatch] = []
     missing = batch
     for block in blocks:
@@ -398,11 +399,13 @@ def _check_function(function: int) -> None:
         raise InputError(f"There is no classification function {function}: choose one from 1 to 10.")
 
 
-def _check_count(value: int, name: str) -> None:
+def check_count(value: int, name: str) -> None:
+    """Refuse what is no number of records."""
     if not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{name} must be a whole number of records, at least 1, not {value}.")
 
 
-def _check_seed(seed: int) -> None:
+def check_seed(seed: int) -> None:
+    """Refuse what is no seed."""
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed must be a whole number that is not negative, not {seed}.")

@@ -85,7 +85,7 @@ class Grid:
 def check_grid(name: str, kind: pa.DataType, policy: Policy) -> None:
     """Refuse a column whose distinct values do not fit in memory and that cannot be cut in cells."""
     spec = policy.columns[name]
-    many = f"Column {name!r} has more distinct values than its share of memory holds"
+    many = f"Column {name!r} has more distinct values than the memory limit leaves room for"
     if name not in policy.quasi_identifiers:
         raise InputError(f"{many}; raise --memory, round its values, or ask nothing of it.")
     numeric = (is_whole(kind) and not pa.types.is_boolean(kind)) or pa.types.is_floating(kind)

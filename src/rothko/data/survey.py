@@ -36,6 +36,8 @@ from rothko.policy import Policy
 from rothko.privacy.statistics import Domain
 from rothko.workload.tasks import models
 
+LOOK = 1 << 18
+"""Records after which it is decided whether the values of a column are too many."""
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done, and how much there is."""
 SideBySide = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -218,6 +220,7 @@ def survey(
         found = _first_look(read, counted, policy, reservoir, memory, run, progress)
         sampled = reservoir.result()
         ranked = {name: _Ranked.of(name, distinct, policy) for name, distinct in found.items() if not distinct.full}
+        del found
         grids = {name: Grid(name, sampled[name], policy) for name in policy.quasi_identifiers if name not in ranked}
         domains = {name: ranked[name].domain(name) for name in released}
         places = {name: ranked[name].lookup(None, len(ranked[name].values)) for name in released}
@@ -231,6 +234,7 @@ def survey(
             grids[name].line() if name in grids else ranked[name].line(name, policy, means.get(name))
             for name in policy.quasi_identifiers
         ]
+        del ranked  # lines and lookups have what is needed of it
         outline = Outline(reservoir.seen, tuple(line for line, _ in on_lines), domains, policy.sensitive, targets)
         kept = tuple(name for name in source.names if name in policy.sensitive + policy.kept)
         lookups = dict(zip(policy.quasi_identifiers, (look for _, look in on_lines), strict=True))
@@ -260,20 +264,39 @@ def _first_look(
             kinds = {name: table[name].type for name in counted}
             for name in counted:
                 typed_column(name, table[name].slice(0, 0), policy)
+        begin = 0
+        while begin < table.num_rows:
+            step = LOOK - (reservoir.seen + begin) % LOOK
+            some = table.slice(begin, step)
 
-        def collect(name: str, table: pa.Table = table) -> None:
-            found[name].add(table[name])
+            def collect(name: str, some: pa.Table = some) -> None:
+                found[name].add(some[name])
 
-        for _ in run(collect, counted):
-            pass
+            for _ in run(collect, counted):
+                pass
+            begin += some.num_rows
+            _make_room(found, memory, decide=some.num_rows == step)
         reservoir.add(table)
-        while sum(distinct.bytes for distinct in found.values()) > memory:
-            max(found.values(), key=lambda distinct: distinct.bytes).give_up()
         _check_grids(found, kinds, policy)
     for distinct in found.values():
         distinct.finish()
+    _make_room(found, memory)
     _check_grids(found, kinds, policy)
     return found
+
+
+def _make_room(found: Mapping[str, Distinct], memory: int, *, decide: bool = True) -> None:
+    """Bring values together where they might take too much; where they do, the column with the most goes without.
+
+    That is decided after fixed numbers of records, by what these hold: which columns go without does not depend on how
+    many records are read at a time.
+    """
+    if sum(distinct.most_bytes for distinct in found.values()) <= memory:
+        return
+    for distinct in found.values():
+        distinct.merge()
+    while decide and sum(distinct.bytes for distinct in found.values()) > memory:
+        max(found.values(), key=lambda distinct: distinct.bytes).give_up()
 
 
 def _check_grids(found: Mapping[str, Distinct], kinds: Mapping[str, pa.DataType], policy: Policy) -> None:

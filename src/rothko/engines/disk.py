@@ -16,6 +16,7 @@ from rothko.engines.rothko_s import rothko_s
 from rothko.engines.rothko_t import rothko_t
 from rothko.engines.spill import Spill, record_bytes
 from rothko.engines.tree import Tree
+from rothko.engines.trim import give_back
 from rothko.metrics.loss import Loss
 from rothko.policy import Policy
 from rothko.privacy import KAnonymity
@@ -68,40 +69,43 @@ def stream(
             source, policy, sample=sample, seed=seed, memory=shares.frequency + shares.buffers, threads=threads,
             progress=progress,
         )  # fmt: skip
-        check(found.outline)
+        # Not held beyond its use: the sample takes as much memory as a part.
+        outline, records, sampled, notes = found.outline, found.stream, found.sample, found.notes
+        del found
+        give_back()
+        check(outline)
         job = Job(
-            found.outline, policy.privacy, policy.method, policy.workload, shares, spill,
+            outline, policy.privacy, policy.method, policy.workload, shares, spill,
             threads=threads, seed=seed, progress=progress,
         )  # fmt: skip
         job.counters.passes = 1
         chooser, wanted = job.chooser()
-        tree = Tree.over(found.outline.lines, chooser.first_phase(), found.outline.rows)
+        tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
         [group] = sizes(wanted, tree.low[0][None], tree.high[0][None]).tolist()
         if isinstance(options, RothkoT):
             shares = budget(limit, row_bytes=row_bytes(source, policy), group_bytes=group)
             job = Job(
-                found.outline, policy.privacy, policy.method, policy.workload, shares, spill,
+                outline, policy.privacy, policy.method, policy.workload, shares, spill,
                 threads=threads, seed=seed, progress=progress, counters=job.counters,
             )  # fmt: skip
-            parts = rothko_t(job, found.stream, tree)
+            parts = rothko_t(job, records, tree)
         else:
-            parts = rothko_s(job, options, found.stream, tree, sample=found.sample)
-        spill.require(found.outline.rows * record_bytes(found.outline))
+            parts = rothko_s(job, options, records, tree, sample=sampled)
+        del sampled
+        spill.require(outline.rows * record_bytes(outline))
     except BaseException:
         spill.close()
         raise
 
     def certify(checked: Verification, lost: Loss) -> Certificate:
-        io = measured(policy, options, shares, group, found.outline, source, spill, job.counters)
-        return Certificate(
-            policy, checked, lost, seed, options.name, reason, notes=(*source.notes, *found.notes), io=io
-        )
+        io = measured(policy, options, shares, group, outline, source, spill, job.counters)
+        return Certificate(policy, checked, lost, seed, options.name, reason, notes=(*source.notes, *notes), io=io)
 
     return Stream(
         parts=parts,
-        top=lambda: tree.cuts(found.outline.lines),
+        top=lambda: tree.cuts(outline.lines),
         policy=policy,
-        outline=found.outline,
+        outline=outline,
         source=source,
         certify=certify,
         spill=spill,

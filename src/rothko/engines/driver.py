@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from rothko.data.coded import Coded, Outline, Records
 from rothko.engines import memory
 from rothko.engines.frequency import Wanted
-from rothko.engines.part import Part
+from rothko.engines.part import LargeClass, Part
 from rothko.engines.plan import Budget
 from rothko.engines.spill import Spill
 from rothko.engines.spilled import Spilled
@@ -38,6 +39,8 @@ class Counters:
     """Nodes that were cut in samples."""
     pruned: int = 0
     """Nodes that were undone."""
+    finished: int = 0
+    """Records in finished parts."""
     handed_over: int = 0
     """Parts that Rothko-S left to Rothko-T."""
 
@@ -105,16 +108,33 @@ class Job:
         )
         return Part(encoded, partition, coded.kept, node, tree.low[node], tree.high[node])
 
+    def large(self, records: Records, tree: Tree, node: int) -> LargeClass:
+        """A leaf that no cut divides and that does not fit in memory."""
+        return LargeClass(
+            self.outline, records.rows, partial(self.batches, records, "load"), self.budget.tuples, node,
+            tree.low[node], tree.high[node],
+        )  # fmt: skip
+
     def batches(self, records: Records, stage: str) -> Iterator[Coded]:
-        """One pass over records, with progress."""
-        if not isinstance(records, Spilled | Joined):
-            self.counters.passes += 1
+        """One pass over records; those over the source are told, for they are the same for all records."""
+        if isinstance(records, Spilled | Joined) or stage == "load":
+            self.counters.passes += not isinstance(records, Spilled | Joined)
+            yield from records.batches()
+            return
+        self.counters.passes += 1
         done = 0
         self.progress(stage, 0, records.rows)
         for coded in records.batches():
             yield coded
             done += coded.rows
             self.progress(stage, done, records.rows)
+
+    def finished(self, part: Part | LargeClass) -> Iterator[Part | LargeClass]:
+        """Hand on a part, and tell how many of all records are in finished ones once it was taken."""
+        rows = part.rows
+        yield part
+        self.counters.finished += rows
+        self.progress("load", self.counters.finished, self.outline.rows)
 
 
 @dataclass(frozen=True, slots=True)

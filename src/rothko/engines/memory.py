@@ -1,4 +1,4 @@
-"""The memory engine: the compiled loop over all cores.
+"""The memory engine: local methods as they are, and Mondrian as a compiled loop over all cores.
 
 The tree is cut into subtrees, and each is grown to its end by one compiled call without the
 interpreter lock. Large nodes are cut one at a time so that their parts can go to different threads;
@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
+from rothko.methods.method import LocalMethod
 from rothko.methods.mondrian import Mondrian, Problem, problem
 from rothko.methods.partition import Cuts, Partition
+from rothko.methods.repair import repaired
 from rothko.privacy.requirement import Requirement
 from rothko.workload.features import Groups
 from rothko.workload.tasks import Task
@@ -32,11 +34,12 @@ SUBTREES_PER_THREAD = 8
 def partition(
     encoded: Encoded,
     requirements: Sequence[Requirement],
-    method: Mondrian,
+    method: Mondrian | LocalMethod,
     *,
     workload: Sequence[Task] = (),
     within: Groups | None = None,
     phase: int | None = None,
+    seed: int = 0,
     threads: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Partition:
@@ -50,11 +53,15 @@ def partition(
         Cut for models only, for what they gain within these groups; where that is nothing a class is left whole.
     phase
         The criterion to begin with (see :mod:`rothko.kernels.nodes`), where another than the workload's first.
+    seed
+        For methods that draw samples.
     progress
         Called with the number of records whose classes have just become final.
     """
     from rothko.kernels.nodes import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
 
+    if isinstance(method, LocalMethod):
+        return _local(encoded, requirements, method, seed, threads, progress)
     arrays, table = problem(encoded, requirements, method, workload, within=within, threads=threads)
     nodes, low, high = _grow(table, arrays, arrays.first_phase if phase is None else phase, threads, progress)
     leaf = np.flatnonzero(nodes[:, ATTRIBUTE] == LEAF)
@@ -73,6 +80,33 @@ def partition(
     return Partition(table[len(encoded.lines)].copy(), starts, low[leaf], high[leaf], cuts)
 
 
+def _local(
+    encoded: Encoded,
+    requirements: Sequence[Requirement],
+    method: LocalMethod,
+    seed: int,
+    threads: int,
+    progress: Callable[[int], None],
+) -> Partition:
+    """The classes of a local method, repaired where that is asked for: half of the progress each."""
+    if not method.repair:
+        return method.partition(encoded, requirements, seed=seed, threads=threads, progress=progress)
+    shown = 0
+
+    def report(records: int) -> None:
+        nonlocal shown
+        records = min(records, encoded.rows - shown)
+        shown += records
+        progress(records)
+
+    found = method.partition(
+        encoded, requirements, seed=seed, threads=threads, progress=lambda records: report(records // 2)
+    )
+    found = repaired(encoded, requirements, found, seed=seed, threads=threads, progress=lambda r: report(r // 6))
+    report(encoded.rows - shown)
+    return found
+
+
 def _grow(
     table: NDArray[np.int32], arrays: Problem, phase: int, threads: int, progress: Callable[[int], None]
 ) -> tuple[Nodes, ...]:
@@ -89,7 +123,7 @@ def _grow(
         grown: Grown = grow(table, begin, end, phase, maps, maps_from, *arguments, most_cuts)
         return grown
 
-    no_maps = np.empty(0, dtype=np.int32), np.full(len(arrays.lines), -1, dtype=np.int32)
+    no_maps = np.empty(0, dtype=np.int32), np.full(len(arrays.layout.lines), -1, dtype=np.int32)
     if threads == 1:
         nodes, low, high, _, _ = step(0, rows, phase, *no_maps)
         progress(rows)

@@ -1,13 +1,15 @@
-"""A finished part of a table that does not fit in memory: its records in classes."""
+"""Finished parts of a table that does not fit in memory: some records in classes, or one class that is larger still."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko.data.coded import Coded, Outline
 from rothko.data.encode import Encoded
 from rothko.methods.partition import Partition
 
@@ -26,3 +28,34 @@ class Part:
     """The region of that node: its first code on every line."""
     high: NDArray[np.int32]
     """Its last code on every line."""
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return self.encoded.rows
+
+    @property
+    def classes(self) -> int:
+        """How many classes it has."""
+        return self.partition.classes
+
+
+@dataclass(frozen=True, slots=True)
+class LargeClass:
+    """A leaf of the top of the tree that no allowable cut divides, and that does not fit in memory: one class."""
+
+    outline: Outline
+    rows: int
+    batches: Callable[[], Iterator[Coded]]
+    """A pass over its records; as often as need be, until the next part is asked for."""
+    at_once: int
+    """How many records fit in memory."""
+    leaf: int
+    """As those of :class:`Part`."""
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+    @property
+    def classes(self) -> int:
+        """How many classes it is."""
+        return 1

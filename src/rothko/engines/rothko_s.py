@@ -24,10 +24,11 @@ from rothko.data.coded import Coded, Records
 from rothko.engines.driver import Job, Joined, gathered, remove
 from rothko.engines.frequency import Wanted, count, sizes
 from rothko.engines.options import RothkoS
-from rothko.engines.part import Part
+from rothko.engines.part import LargeClass, Part
 from rothko.engines.rothko_t import rothko_t
 from rothko.engines.spilled import Spilled
 from rothko.engines.tree import Tree
+from rothko.engines.trim import give_back
 from rothko.methods.chooser import Allowed, Chooser, exactly
 from rothko.privacy.statistics import Statistics
 
@@ -37,7 +38,7 @@ ROOM = 2
 
 def rothko_s(
     job: Job, options: RothkoS, records: Records, tree: Tree, node: int = 0, *, sample: Coded | None = None
-) -> Iterator[Part]:
+) -> Iterator[Part | LargeClass]:
     """The finished parts of the records of a leaf of the tree, which grows on the way.
 
     Parameters
@@ -46,7 +47,9 @@ def rothko_s(
         A simple random sample of the records; drawn in a pass of its own where it is None.
     """
     chooser, wanted = job.chooser()
-    yield from _descend(job, options, chooser, wanted, records, sample, tree, node, 1)
+    parts = _descend(job, options, chooser, wanted, records, sample, tree, node, 1)
+    del sample  # it takes as much memory as a part
+    yield from parts
 
 
 def _descend(
@@ -59,11 +62,11 @@ def _descend(
     tree: Tree,
     node: int,
     depth: int,
-) -> Iterator[Part]:
+) -> Iterator[Part | LargeClass]:
     if records.rows <= job.budget.tuples:
         coded = gathered(job.batches(records, "load"))
         remove(records)
-        yield job.finish(coded, tree, node)
+        yield from job.finished(job.finish(coded, tree, node))
         return
     if sample is None:
         sample = draw(job, records)
@@ -71,6 +74,8 @@ def _descend(
         job.counters.sampled = sample.rows
     top = Tree(tree.low[node], tree.high[node], tree.phase[node], records.rows)
     grow(job, options, chooser, wanted, sample, top, enough=job.budget.tuples // ROOM)
+    del sample
+    give_back()
     leaves = top.leaves()
     if len(leaves) == 1:
         job.counters.handed_over += 1
@@ -78,6 +83,7 @@ def _descend(
         return
     job.counters.repartitions = max(job.counters.repartitions, depth)
     parts = repartition(job, wanted, records, top, leaves)
+    give_back()
     merged = prune(job, top, leaves, [stats for _, stats in parts])
     files = {leaf: spilled for leaf, (spilled, _) in zip(leaves, parts, strict=True)}
     remove(records)
@@ -110,8 +116,10 @@ def grow(
     """Cut optimistically while the sample gives confidence, down to nodes of ``enough`` records."""
     # The sample has few of the values of a long line: counters are kept for those.
     held = [np.unique(codes) for codes in sample.codes]
-    ranks = np.stack([np.searchsorted(values, codes) for values, codes in zip(held, sample.codes, strict=True)])
-    ranked = Coded(ranks.astype(np.int32), sample.values, sample.kept)
+    ranks = np.empty_like(sample.codes)
+    for out, values, codes in zip(ranks, held, sample.codes, strict=True):
+        out[:] = np.searchsorted(values, codes)
+    ranked = Coded(ranks, sample.values, sample.kept)
     population = top.rows[0]
     unsure = replace(
         chooser,

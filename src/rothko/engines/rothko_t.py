@@ -3,8 +3,8 @@
 Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5.1. The top of the tree is grown level by level: a pass over
 the records counts the frequency groups of all nodes that are still too large for memory, and cuts are chosen from them.
 When those of the next level no longer fit in their share of memory, the records are written to one file per leaf, and
-each is gone on with by itself. A leaf that fits in memory is loaded and cut there. The classes are those that the
-memory engine makes.
+each is gone on with by itself. A leaf that fits in memory is loaded and cut there; one that does not, and that no
+allowable cut divides, is a class by itself and stays on disk. The classes are those that the memory engine makes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import numpy as np
 from rothko.data.coded import Records
 from rothko.engines.driver import Job, gathered, remove
 from rothko.engines.frequency import Wanted, count, sizes
-from rothko.engines.part import Part
+from rothko.engines.part import LargeClass, Part
+from rothko.engines.spilled import Spilled
 from rothko.engines.tree import Tree
+from rothko.engines.trim import give_back
 from rothko.errors import InputError
 from rothko.methods.chooser import Chooser
 
 
-def rothko_t(job: Job, records: Records, tree: Tree, node: int = 0) -> Iterator[Part]:
+def rothko_t(job: Job, records: Records, tree: Tree, node: int = 0) -> Iterator[Part | LargeClass]:
     """The finished parts of the records of a leaf of the tree, which grows on the way."""
     chooser, wanted = job.chooser()
     yield from _descend(job, chooser, wanted, records, tree, node, 1)
@@ -30,15 +32,13 @@ def rothko_t(job: Job, records: Records, tree: Tree, node: int = 0) -> Iterator[
 
 def _descend(
     job: Job, chooser: Chooser, wanted: Wanted, records: Records, tree: Tree, node: int, depth: int
-) -> Iterator[Part]:
+) -> Iterator[Part | LargeClass]:
     top = Tree(tree.low[node], tree.high[node], tree.phase[node], records.rows)
     large = _grow(job, chooser, wanted, records, top)
+    give_back()
     leaves = top.leaves()
     if len(leaves) == 1:
-        # It fits in memory, or it is one class that no cut divides.
-        coded = gathered(job.batches(records, "load"))
-        remove(records)
-        yield job.finish(coded, tree, node)
+        yield from _finish(job, records, tree, node)
         return
     job.counters.repartitions = max(job.counters.repartitions, depth)
     writer = job.spill.writer(job.outline, parts=len(leaves), memory=job.budget.buffers)
@@ -47,14 +47,26 @@ def _descend(
         writer.write(route(coded), coded)
     parts = writer.close()
     remove(records)
+    give_back()
     here = tree.graft(node, top)
     for leaf, part in zip(leaves, parts, strict=True):
         if leaf in large:
             yield from _descend(job, chooser, wanted, part, tree, here[leaf], depth + 1)
         else:
-            coded = part.load()
-            part.remove()
-            yield job.finish(coded, tree, here[leaf])
+            yield from _finish(job, part, tree, here[leaf])
+
+
+def _finish(job: Job, records: Records, tree: Tree, node: int) -> Iterator[Part | LargeClass]:
+    """A leaf that fits in memory, or that no cut divides; its records are removed when they are not needed any more."""
+    if records.rows > job.budget.tuples:
+        yield from job.finished(job.large(records, tree, node))
+        remove(records)
+        return
+    coded = records.load() if isinstance(records, Spilled) else gathered(job.batches(records, "load"))
+    remove(records)
+    part = job.finish(coded, tree, node)
+    del coded
+    yield from job.finished(part)
 
 
 def _grow(job: Job, chooser: Chooser, wanted: Wanted, records: Records, top: Tree) -> set[int]:

@@ -5,9 +5,28 @@
 
 from __future__ import annotations
 
+from rothko.methods.anatomy import Anatomy
+from rothko.methods.cluster import Cluster
+from rothko.methods.hilbert import Hilbert, HilbertFast
+from rothko.methods.idistance import IDistance, IDistanceFast
+from rothko.methods.method import LocalMethod
 from rothko.methods.mondrian import Mondrian
+from rothko.methods.topdown import TopDown
 
-METHODS: dict[str, type[Mondrian]] = {Mondrian.name: Mondrian}
+METHODS: dict[str, type[Mondrian | LocalMethod | Anatomy]] = {
+    method.name: method
+    for method in (Mondrian, Hilbert, HilbertFast, IDistance, IDistanceFast, Cluster, TopDown, Anatomy)
+}
 """Policy name → method."""
 
-__all__ = ["METHODS", "Mondrian"]
+__all__ = [
+    "METHODS",
+    "Anatomy",
+    "Cluster",
+    "Hilbert",
+    "HilbertFast",
+    "IDistance",
+    "IDistanceFast",
+    "Mondrian",
+    "TopDown",
+]

@@ -21,15 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.errors import PolicyError
+from rothko.methods.layout import Layout, fewest, lay_out, rules_of
+from rothko.methods.method import Method, flag
 from rothko.privacy.requirement import Requirement, number
-from rothko.workload.criteria import AddRow, Criteria, criteria
+from rothko.workload.criteria import Criteria, criteria
 from rothko.workload.features import Groups
 from rothko.workload.tasks import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mondrian:
+class Mondrian(Method):
     """Options of Mondrian.
 
     >>> Mondrian(relaxed=True).name
@@ -46,20 +47,20 @@ class Mondrian:
     in bits for class labels, in shares of the table's variance for numbers. 0 goes on to the last gain."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.relaxed, bool):
-            raise PolicyError(f"mondrian: relaxed must be true or false, not {self.relaxed!r}.")
-        number("mondrian", "minimum_gain", self.minimum_gain, least=0)
+        flag(self.name, "relaxed", self.relaxed)
+        number(self.name, "minimum_gain", self.minimum_gain, least=0)
+
+    @property
+    def local(self) -> bool:
+        """Relaxed cuts part equal values, so there is no recoding then."""
+        return self.relaxed
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """The arrays that the kernel takes beside the table; see :func:`rothko.kernels.mondrian.grow`."""
 
-    lines: NDArray[np.int64]
-    places: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    tree: NDArray[np.int32]
-    leaf: NDArray[np.int32]
+    layout: Layout
     least: int
     rules: NDArray[np.int64]
     facts: NDArray[np.float64]
@@ -75,10 +76,8 @@ class Problem:
 
     def arguments(self) -> tuple[Any, ...]:
         """The arrays in the order in which the kernel takes them."""
-        return (
-            self.lines, self.places, self.scales, self.tree, self.leaf, self.least, self.rules, self.facts,
-            self.relaxed, None if self.criteria is None else self.criteria.arguments(),
-        )  # fmt: skip
+        chosen = None if self.criteria is None else self.criteria.arguments()
+        return (*self.layout, self.least, self.rules, self.facts, self.relaxed, chosen)
 
 
 def problem(
@@ -94,16 +93,6 @@ def problem(
 
     The table has a row per column: codes, record numbers, and the codes that a rule or a target needs.
     """
-    lines = np.zeros((len(encoded.lines), 6), dtype=np.int64)
-    places, trees, leaves = [np.empty(0)], [np.empty((0, 5), dtype=np.int32)], [np.empty(0, dtype=np.int32)]
-    for i, line in enumerate(encoded.lines):
-        offsets = [sum(map(len, parts)) for parts in (places, trees, leaves)]
-        lines[i] = (line.kind, line.size, line.missing_code, *offsets)
-        places.append(line.places)
-        if line.tree is not None:
-            t = line.tree
-            trees.append(np.column_stack([t.parent, t.low, t.high, t.first_child, t.n_children]).astype(np.int32))
-            leaves.append(t.leaf)
     rows: list[NDArray[np.int32]] = [*encoded.codes, np.arange(encoded.rows, dtype=np.int32)]
     place: dict[str, int] = {}
 
@@ -114,39 +103,13 @@ def problem(
             rows.append(codes)
         return place[name]
 
-    rules, facts = _rules(encoded, requirements, add_row)
+    rules, facts = rules_of(encoded, requirements, add_row)
     arrays = Problem(
-        lines=lines,
-        places=np.concatenate(places),
-        scales=np.array([(line.weight, line.span) for line in encoded.lines], dtype=np.float64),
-        tree=np.concatenate(trees),
-        leaf=np.concatenate(leaves),
-        least=max(1, *(r.least for r in requirements)) if requirements else 1,
+        layout=lay_out(encoded.lines),
+        least=fewest(requirements),
         rules=rules,
         facts=facts,
         relaxed=method.relaxed,
         criteria=criteria(encoded, workload, add_row, minimum_gain=method.minimum_gain, within=within, threads=threads),
     )
     return arrays, np.stack(rows)
-
-
-def _rules(
-    encoded: Encoded, requirements: Sequence[Requirement], add_row: AddRow
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The rules, and their numbers one after the other; a requirement with bins of its own gets a row of its own."""
-    rules: list[tuple[int, ...]] = []
-    facts: list[NDArray[np.float64]] = [np.empty(0)]
-    for requirement in requirements:
-        if requirement.column is None:
-            continue
-        codes, domain = encoded.sensitive[requirement.column]
-        rule = requirement.rule(domain)
-        if rule is None:
-            continue
-        if rule.bins is None:
-            row = add_row(requirement.column, codes)
-        else:
-            row = add_row(f"bins of {requirement!r}", rule.bins[codes])
-        rules.append((rule.kind, row, rule.size, *rule.ratio, rule.depth, rule.total, sum(map(len, facts))))
-        facts.append(rule.facts)
-    return np.array(rules, dtype=np.int64).reshape(-1, 8), np.concatenate(facts)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.line import Kind, Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,70 @@ class Cuts:
 
 
 @dataclass(frozen=True, slots=True)
+class Members:
+    """Which codes of one line each class has, where its box would say more than that."""
+
+    starts: NDArray[np.int64]
+    """Where the codes of each class begin, and their number at the end: classes + 1 numbers."""
+    codes: NDArray[np.int32]
+    """The codes, class by class, rising within each."""
+
+    @classmethod
+    def of(cls, owner: NDArray[np.integer], codes: NDArray[np.integer], classes: int) -> Members:
+        """The distinct codes of each class, from some codes and the class of each.
+
+        >>> found = Members.of(np.array([0, 1, 0, 0]), np.array([5, 2, 3, 5]), classes=2)
+        >>> found.starts.tolist(), found.codes.tolist()
+        ([0, 2, 3], [3, 5, 2])
+        """
+        pairs = np.unique(owner.astype(np.int64) << 32 | codes)
+        starts = np.searchsorted(pairs >> 32, np.arange(classes + 1))
+        return cls(starts.astype(np.int64), (pairs & 0xFFFFFFFF).astype(np.int32))
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many codes each class has."""
+        return np.diff(self.starts)
+
+    def take(self, places: NDArray[np.integer]) -> Members:
+        """The codes of some classes, in the order of these.
+
+        >>> Members(np.array([0, 2, 3]), np.array([3, 5, 2])).take(np.array([1, 0])).codes.tolist()
+        [2, 3, 5]
+        """
+        sizes = self.sizes[places]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        within = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
+        return Members(starts, self.codes[np.repeat(self.starts[places], sizes) + within])
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One line of a recoding that treats every line by itself: the parts that its codes are divided into."""
+
+    of_code: NDArray[np.int32]
+    """The part of each code."""
+    low: NDArray[np.int32]
+    """The first code of each part."""
+    high: NDArray[np.int32]
+    """The last code of each part, which has all codes in between unless its values are suppressed."""
+    sizes: NDArray[np.int64]
+    """How many codes each part has."""
+    suppressed: int
+    """The part of the suppressed values; -1 where there is none."""
+    of_class: NDArray[np.int32]
+    """The part of each class."""
+
+    def widths(self, line: Line) -> NDArray[np.float64]:
+        """The NCP of each part; suppressed values count as the set of them."""
+        width = line.width(self.low, self.high)
+        if self.suppressed >= 0:
+            mixed = line.missing and self.high[self.suppressed] == line.missing_code
+            width[self.suppressed] = 1.0 if mixed else self.sizes[self.suppressed] / line.size
+        return width
+
+
+@dataclass(frozen=True, slots=True)
 class Partition:
     """Records grouped into classes; every record is in exactly one."""
 
@@ -54,6 +122,35 @@ class Partition:
     """(classes, lines): the largest code in the class."""
     cuts: Cuts | None = None
     """The tree of cuts; None for a local recoding."""
+    sets: Mapping[int, Members] = field(default_factory=dict)
+    """Nominal lines of a local recoding: the values of each class, which it publishes rather than its box."""
+    parts: tuple[Parts, ...] | None = None
+    """Of each line, where every line is recoded by itself."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the certificate should know of how the classes came about."""
+
+    @classmethod
+    def local(cls, encoded: Encoded, class_of: NDArray[np.integer], classes: int) -> Partition:
+        """The classes of a local recoding, given the class of each record; none is empty.
+
+        >>> from rothko.data.line import Line
+        >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0, 20.0]), missing=False)
+        >>> found = Partition.local(Encoded((line,), np.array([[0, 2, 1]], dtype=np.int32), {}), np.array([1, 0, 1]), 2)
+        >>> found.order.tolist(), found.starts.tolist(), found.low.tolist(), found.high.tolist()
+        ([1, 0, 2], [0, 1, 3], [[2], [0]], [[2], [1]])
+        """
+        order = np.argsort(class_of, kind="stable").astype(np.int32)
+        sizes = np.bincount(class_of, minlength=classes)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        low, high = (np.empty((classes, len(encoded.lines)), dtype=np.int32) for _ in range(2))
+        sets = {}
+        for i, line in enumerate(encoded.lines):
+            codes = encoded.codes[i][order]
+            low[:, i] = np.minimum.reduceat(codes, starts[:-1])
+            high[:, i] = np.maximum.reduceat(codes, starts[:-1])
+            if line.kind is Kind.NOMINAL:
+                sets[i] = Members.of(class_of, encoded.codes[i], classes)
+        return cls(order, starts, low, high, sets=sets)
 
     @property
     def classes(self) -> int:

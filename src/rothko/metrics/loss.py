@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.line import Line
+from rothko.methods.partition import Partition
 
 if TYPE_CHECKING:
+    from rothko.metrics.survey import Metric
     from rothko.metrics.workload import TaskLoss
 
 
@@ -39,10 +41,12 @@ class Loss:
     """How many classes there are of each size, in ranges that double."""
     workload: tuple[TaskLoss, ...] = ()
     """What was lost for each task of the workload."""
+    survey: tuple[Metric, ...] = ()
+    """Other metrics of the literature, which `measure` tells and a certificate does not."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as it stands in a certificate."""
-        return {
+        plain: dict[str, Any] = {
             "gcp": _rounded(self.gcp),
             "ncp": {name: _rounded(value) for name, value in self.ncp.items()},
             "classes": self.classes,
@@ -53,11 +57,22 @@ class Loss:
             "class_sizes": self.class_sizes,
             "workload": [task.to_dict() for task in self.workload],
         }
+        if self.survey:
+            plain["survey"] = {metric.name: metric.to_dict() for metric in self.survey}
+        return plain
 
 
-def box_widths(lines: Sequence[Line], low: NDArray[np.integer], high: NDArray[np.integer]) -> NDArray[np.float64]:
-    """(classes, lines): the NCP of classes given as boxes of codes."""
-    return np.stack([line.width(low[:, i], high[:, i]) for i, line in enumerate(lines)], axis=1)
+def class_widths(lines: Sequence[Line], partition: Partition) -> NDArray[np.float64]:
+    """(classes, lines): the NCP of each class on each line."""
+    if partition.parts is not None:
+        by_line = zip(partition.parts, lines, strict=True)
+        return np.stack([parts.widths(line)[parts.of_class] for parts, line in by_line], axis=1)
+    widths = [line.width(partition.low[:, i], partition.high[:, i]) for i, line in enumerate(lines)]
+    for i, members in partition.sets.items():
+        line, size = lines[i], members.sizes
+        mixed = (partition.high[:, i] == line.missing_code) & (size > 1)
+        widths[i] = np.where(mixed, 1.0, np.where(size > 1, size / line.size, 0.0))
+    return np.stack(widths, axis=1)
 
 
 def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.integer]) -> Loss:

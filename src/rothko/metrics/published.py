@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import InputError
-from rothko.release.publish import ROOT, Statistic, bounds_names, is_numeric, published_names
+from rothko.methods.partition import Members
+from rothko.release.publish import ROOT, SUPPRESSED, Statistic, bounds_names, is_numeric, published_names
 
 Codes = NDArray[np.int64]
 Truths = NDArray[np.bool_]
@@ -38,6 +39,8 @@ class Shown:
     """Whether these are the smallest and the largest value of the class, and none is missing."""
     absent: Truths
     """Whether the class says that all its values are missing."""
+    members: Members | None = None
+    """The codes that each class may have, where they need not be all from the first to the last: sets of labels."""
 
     @property
     def known(self) -> bool:
@@ -51,8 +54,12 @@ def shown_by(
     statistics: Collection[Statistic],
     box: tuple[NDArray[np.integer], NDArray[np.integer]],
     region: tuple[NDArray[np.integer], NDArray[np.integer]] | None,
+    members: Members | None = None,
 ) -> Shown:
-    """What classes show in a form of publishing, from their boxes and (for ``region``) regions on the line."""
+    """What classes show in a form of publishing, from their boxes and (for ``region``) regions on the line.
+
+    ``members`` are the labels of each class where these are published rather than its box.
+    """
     low, high = (np.asarray(ends, dtype=np.int64) for ends in box)
     names = published_names(line, form, statistics)
     absent = (low == line.missing_code) & line.missing
@@ -73,7 +80,9 @@ def shown_by(
     if region is None:
         mixed = ~clean & ~absent
         ends = np.where(mixed, 0, low), np.where(mixed, line.size - 1, high)
-        return Shown(*ends, exact=clean & (line.kind is Kind.ORDERED), absent=absent)
+        if members is not None:
+            members = _with_all(line, members, mixed)
+        return Shown(*ends, exact=clean & (line.kind is Kind.ORDERED), absent=absent, members=members)
     first, last = (np.asarray(ends, dtype=np.int64) for ends in region)
     nothing = (first == line.missing_code) & line.missing
     mixed = (last == line.missing_code) & ~nothing & line.missing
@@ -130,18 +139,53 @@ def _read_bounds(line: Line, columns: Sequence[pa.ChunkedArray]) -> tuple[Shown,
 def _read_labels(line: Line, column: pa.ChunkedArray, *, is_range: bool) -> tuple[Shown, NDArray[np.float64]]:
     """From one column of labels; a missing one says that all is missing."""
     distinct = pc.dictionary_encode(_joined(as_text(column)))
-    low, high, width = _label_intervals(line, distinct.dictionary)
+    hidden = _suppressed(line, distinct.dictionary, missing=distinct.null_count > 0)
+    low, high, width = _label_intervals(line, distinct.dictionary, hidden)
     root = pc.equal(distinct.dictionary, ROOT).to_numpy(zero_copy_only=False)
     exact = np.full(len(low), is_range and line.kind is Kind.ORDERED) & ~root
     ends = (line.missing_code, line.missing_code) if line.missing else (0, line.size - 1)
     absent = pc.is_null(distinct.indices).to_numpy(zero_copy_only=False)
+    members = None
+    if line.kind is Kind.NOMINAL:
+        listed = _listed(line, distinct.dictionary, np.append(low, ends[0]), np.append(high, ends[1]), hidden)
+        members = listed.take(pc.fill_null(distinct.indices, len(low)).to_numpy(zero_copy_only=False))
     shown = Shown(
         _with_last(low, ends[0], distinct.indices),
         _with_last(high, ends[1], distinct.indices),
         _with_last(exact, False, distinct.indices),
         absent,
+        members,
     )
     return shown, _with_last(width, 0.0, distinct.indices)
+
+
+def _with_all(line: Line, members: Members, mixed: Truths) -> Members:
+    """The same, and all codes of the line for classes that show the root."""
+    everything = np.arange(line.size, dtype=np.int32)
+    added = Members(np.append(members.starts, members.starts[-1] + line.size), np.append(members.codes, everything))
+    return added.take(np.where(mixed, len(mixed), np.arange(len(mixed))))
+
+
+def _listed(line: Line, labels: pa.Array, low: Codes, high: Codes, hidden: Codes) -> Members:
+    """The codes of each distinct label, which is a value, a set or the root; one more at the end for what is missing.
+
+    A set that names what the original has not keeps the rest of it.
+    """
+    texts = labels.to_pylist()
+    masked = np.array([text == SUPPRESSED for text in texts] + [False], dtype=np.bool_)
+    is_set = np.array([t.startswith("{") and t.endswith("}") for t in texts] + [False], dtype=np.bool_) & (low < high)
+    words = [words_of(text[1:-1]) if found else [] for text, found in zip([*texts, ""], is_set, strict=True)]
+    of_words = np.repeat(np.arange(len(words)), [len(found) for found in words])
+    codes = _positions(line, pa.array([word for found in words for word in found], pa.string()))
+    spans = np.where(is_set | masked, 0, high - low + 1)
+    of_spans = np.repeat(np.arange(len(spans)), spans)
+    within = np.arange(len(of_spans)) - np.repeat(np.cumsum(spans) - spans, spans) + low[of_spans]
+    known = codes >= 0
+    owner, codes = np.append(of_words[known], of_spans), np.append(codes[known], within)
+    if masked.any():
+        owner = np.append(owner, np.full(len(hidden), np.flatnonzero(masked)[0]))
+        codes = np.append(codes, hidden)
+    return Members.of(owner, codes, len(words))
 
 
 def _joined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -156,7 +200,22 @@ def _with_last(values: NDArray[Scalar], last: float, indices: pa.Array) -> NDArr
     return np.asarray(np.append(values, np.array([last], dtype=values.dtype))[places], dtype=values.dtype)
 
 
-def _label_intervals(line: Line, labels: pa.Array) -> tuple[Codes, Codes, NDArray[np.float64]]:
+def _suppressed(line: Line, labels: pa.Array, *, missing: bool) -> Codes:
+    """The codes that ⊥ stands for: those that a column, which shows these labels, does not show by themselves."""
+    texts = [text for text in labels.to_pylist() if text != SUPPRESSED]
+    if line.kind is not Kind.NOMINAL or len(texts) == len(labels):
+        return np.empty(0, dtype=np.int64)
+    quoted = [len(text) > 1 and text[0] == text[-1] == '"' for text in texts]
+    words = pa.array([words_of(t)[0] if q else t for t, q in zip(texts, quoted, strict=True)], pa.string())
+    there = np.ones(line.size, dtype=np.bool_)
+    position = _positions(line, words)
+    there[position[position >= 0]] = False
+    if line.missing and missing:
+        there[line.missing_code] = False
+    return np.flatnonzero(there)
+
+
+def _label_intervals(line: Line, labels: pa.Array, hidden: Codes) -> tuple[Codes, Codes, NDArray[np.float64]]:
     """First code, last code and NCP of each distinct label."""
     low, high = np.full(len(labels), -1), np.full(len(labels), -1)
     widths = np.full(len(labels), np.nan)
@@ -170,6 +229,11 @@ def _label_intervals(line: Line, labels: pa.Array) -> tuple[Codes, Codes, NDArra
     value = (position >= 0) & (~looks if line.kind is not Kind.TREE else True)
     low[value], high[value], widths[value] = position[value], position[value], 0.0
     low[root], high[root], widths[root] = 0, line.size - 1, 1.0
+    if len(hidden):
+        masked = np.array([text == SUPPRESSED for text in texts], dtype=np.bool_)
+        mixed = line.missing and hidden[-1] == line.missing_code and len(hidden) > 1
+        low[masked], high[masked] = hidden[0], hidden[-1]
+        widths[masked] = 1.0 if mixed else len(hidden) / line.size if len(hidden) > 1 else 0.0
     rest = np.flatnonzero(np.isnan(widths))
     if len(rest):
         read = {Kind.TREE: _tree_intervals, Kind.NOMINAL: _set_intervals, Kind.ORDERED: _range_intervals}[line.kind]

@@ -7,16 +7,20 @@ from the sizes of the classes, SUM and AVG from their means, MIN and MAX from th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.methods.partition import Members
+
 Ints = NDArray[np.integer[Any]]
 
 
-def overlapping(low: Ints, high: Ints, query_low: Ints, query_high: Ints) -> NDArray[np.bool_]:
+def overlapping(
+    low: Ints, high: Ints, query_low: Ints, query_high: Ints, members: Mapping[int, Members] | None = None
+) -> NDArray[np.bool_]:
     """Whether each class overlaps a query: a union of boxes, as the classes are boxes.
 
     Parameters
@@ -25,15 +29,24 @@ def overlapping(low: Ints, high: Ints, query_low: Ints, query_high: Ints) -> NDA
         (classes, lines): first and last code of each class.
     query_low, query_high
         (boxes, lines): the same of the query.
+    members
+        Of lines on which classes show sets: the codes of each class.
 
     Examples
     --------
     >>> overlapping(np.array([[0], [3]]), np.array([[2], [5]]), np.array([[2]]), np.array([[2]]))
     array([ True, False])
+    >>> ends_of_a_set = Members(np.array([0, 2]), np.array([0, 2], dtype=np.int32))
+    >>> overlapping(np.array([[0]]), np.array([[2]]), np.array([[1]]), np.array([[1]]), {0: ends_of_a_set})
+    array([False])
     """
     found = np.zeros(len(low), dtype=np.bool_)
     for first, last in zip(query_low, query_high, strict=True):
-        found |= np.all((low <= last) & (high >= first), axis=1)
+        hit = np.all((low <= last) & (high >= first), axis=1)
+        for line, sets in (members or {}).items():
+            inside = (sets.codes >= first[line]) & (sets.codes <= last[line])
+            hit &= np.logical_or.reduceat(inside, sets.starts[:-1])
+        found |= hit
     return found
 
 

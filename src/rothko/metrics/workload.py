@@ -224,11 +224,15 @@ class View:
         regions = None
         if policy.publish == "region" and partition.cuts is not None:
             regions = partition.cuts.regions()
+        elif policy.publish == "region" and partition.parts is not None:
+            regions = partition.low, partition.high
         shown = {}
         for i, line in enumerate(encoded.lines):
             box = partition.low[:, i], partition.high[:, i]
             region = None if regions is None else (regions[0][:, i], regions[1][:, i])
-            shown[line.name] = shown_by(line, policy.publish, asked.get(line.name, ()), box, region)
+            shown[line.name] = shown_by(
+                line, policy.publish, asked.get(line.name, ()), box, region, partition.sets.get(i)
+            )
         means = {
             name: column.by().to_numpy(zero_copy_only=False)
             for name, columns in published.items()
@@ -392,7 +396,8 @@ class _Selection:
         # A line whose classes do not say where they lie is not asked about: every one of its codes will do.
         first = np.stack([np.maximum(one.low, 0) for one in shown], axis=1)
         last = np.stack([np.where(one.low < 0, np.iinfo(np.int32).max, one.high) for one in shown], axis=1)
-        return cls(task, records, overlapping(first, last, low, high), None)
+        members = {i: one.members for i, one in enumerate(shown) if one.members is not None}
+        return cls(task, records, overlapping(first, last, low, high, members), None)
 
 
 def _select(selection: _Selection, sizes: NDArray[np.int64]) -> SelectLoss:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from rothko.data.csv_dialect import CsvOptions
 from rothko.data.schema import written_as_text
 from rothko.data.source import open_source
+from rothko.engines.plan import BASELINE
 from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.publish import ROOT
@@ -60,8 +61,9 @@ def apply_file(
     Parameters
     ----------
     memory
-        The most bytes that it may take, beside those of the recoding: a larger file is recoded some records at a time,
-        and only within these the order is random. None: what the computer has free.
+        The most bytes that the process may take, beside those of the recoding: a larger file is recoded some records
+        at a time, and only within these the order is random. None: what the computer has free. The records of a time
+        are the same number however small the limit is (a quarter of a million), so a very small one is passed.
     """
     phi = Recoding.load(recoding)
     source = open_source(data, csv=csv)
@@ -69,7 +71,7 @@ def apply_file(
     limit = _free_memory() if memory is None else memory
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
     # Compressed files are several times larger in memory, and so are the copies on the way.
-    at_once = 20 * source.bytes < limit
+    at_once = 20 * source.bytes + (0 if memory is None else BASELINE) < limit
     tables = iter([source.read(as_text=as_text)]) if at_once else source.batches(as_text=as_text)
     names = {name: [column.name for column in columns] for name, columns in phi.published.items()}
     anonymity = next((r for r in phi.policy.privacy if isinstance(r, KAnonymity)), KAnonymity(k=2))
@@ -87,7 +89,7 @@ def apply_file(
                 file.write(as_rows(recoded))
                 columns = tuple(recoded.column_names)
                 rows, suppressed = rows + recoded.num_rows, suppressed + unknown
-        found = verify(temporary, [anonymity], names, memory=None if at_once else max(limit // 2, LEAST))
+        found = verify(temporary, [anonymity], names, memory=None if at_once else max((limit - BASELINE) // 2, LEAST))
         if found.rows != rows or found.columns != columns:
             raise VerificationError(
                 "Verification failed: the written file has other rows or columns than it should; it was removed."

@@ -10,6 +10,9 @@ line ``*``. A class in which everything is missing publishes a missing value, on
 present values ``*`` (a missing value where the form is a number). Range and region columns are always
 text, so that the schema of a release does not depend on its data.
 
+Where a method recodes every line by itself, what a class shows is what its part of the line shows: ranges, bounds and
+means are those of the part in the whole table, so that the same value shows the same in every class.
+
 An ``aggregate`` task of the workload adds the summary statistics of LeFevre, DeWitt, Ramakrishnan, TODS 2008,
 section 3.3, where the form does not show them already: the *range* (``age_min``, ``age_max``) for MIN and MAX,
 the *mean* (``age_mean``) for SUM and AVG. They too are missing where the class has missing values.
@@ -18,7 +21,7 @@ the *mean* (``age_mean``) for SUM and AVG. They too are missing where the class 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -29,16 +32,18 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import PolicyError
-from rothko.methods.partition import Partition
+from rothko.methods.partition import Members, Partition, Parts
 from rothko.threads import each
 from rothko.workload.tasks import Aggregate, Task
 
 Statistic = Literal["range", "mean"]
 
 ROOT = "*"
-SPECIAL = r'[,{}\[\]()"\r\n]|^\s|\s$|^\*$'
+SUPPRESSED = "⊥"
+"""What a suppressed value shows."""
+SPECIAL = r'[,{}\[\]()"\r\n]|^\s|\s$|^[*⊥]$'
 """What makes a label need quotes where it stands among others."""
-AMBIGUOUS = r'^[{\["(].*|^\*$'
+AMBIGUOUS = r'^[{\["(].*|^[*⊥]$'
 """What makes a label need quotes where it stands alone: it would read as a set, a range or the root."""
 ANSWERED_BY: dict[str, Statistic | None] = {
     "count": None, "sum": "mean", "avg": "mean", "min": "range", "max": "range",
@@ -82,6 +87,8 @@ def publish(
 
     def one(i: int) -> tuple[Published, ...]:
         line = encoded.lines[i]
+        if partition.parts is not None:
+            return _by_part(line, encoded.codes[i], partition.parts[i], form, asked.get(line.name, ()))
         low, high = partition.low[:, i], partition.high[:, i]
         first, *added = published_names(line, form, asked.get(line.name, ()))
         if first != line.name:
@@ -90,6 +97,8 @@ def publish(
             columns = (_mean(line, i, encoded.codes[i], partition, first),)
         elif regions is not None:
             columns = (_region(line, i, partition, *regions),)
+        elif i in partition.sets:
+            columns = (_sets(line, partition.sets[i]),)
         else:
             columns = (_distinct(line, low, high, range_labels),)
         if first == line.name and bounds_names(line.name)[0] in added:
@@ -100,6 +109,36 @@ def publish(
 
     columns = each(one, range(len(encoded.lines)), threads)
     return {line.name: column for line, column in zip(encoded.lines, columns, strict=True)}
+
+
+def _by_part(
+    line: Line, codes: NDArray[np.int32], parts: Parts, form: str, statistics: Collection[Statistic]
+) -> tuple[Published, ...]:
+    """The columns of a line that is recoded by itself: what each part shows, for the classes that have it."""
+    low, high = parts.low, parts.high
+    first, *added = published_names(line, form, statistics)
+
+    def mean(name: str) -> Published:
+        alone = Encoded((line,), codes[None], {})
+        return _mean(line, 0, codes, Partition.local(alone, parts.of_code[codes], len(low)), name)
+
+    columns: tuple[Published, ...]
+    if first != line.name:
+        columns = _bounds(line, low, high)
+    elif form == "mean" and is_numeric(line):
+        columns = (mean(first),)
+    elif line.kind is Kind.NOMINAL:
+        hidden = pa.array(np.arange(len(low)) == parts.suppressed)
+        labels = pc.if_else(hidden, SUPPRESSED, _texts_at(line, low))
+        columns = (Published(line.name, labels, np.arange(len(low), dtype=np.int32)),)
+    else:
+        region = form == "region" and line.kind is Kind.ORDERED
+        columns = (_distinct(line, low, high, region_labels if region else range_labels),)
+    if first == line.name and bounds_names(line.name)[0] in added:
+        columns += _bounds(line, low, high)
+    if mean_name(line.name) in added:
+        columns += (mean(mean_name(line.name)),)
+    return tuple(replace(column, of_class=column.of_class[parts.of_class]) for column in columns)
 
 
 def statistics_asked(workload: Iterable[Task]) -> dict[str, frozenset[Statistic]]:
@@ -251,6 +290,25 @@ def _in_natural_order(words: pa.Array, rank: NDArray[np.int64], low: list[int], 
         None if b > last else "{" + ", ".join(in_order[np.sort(rank[a : b + 1])]) + "}"
         for a, b in zip(low, high, strict=True)
     ]
+
+
+def _sets(line: Line, members: Members) -> Published:
+    """The very values of each class as a set, in the natural order of labels."""
+    rank = np.argsort(pc.sort_indices(line.texts).to_numpy())
+    missing = len(line.values)
+    owner = np.repeat(np.arange(len(members.sizes)), members.sizes)
+    order = np.lexsort((np.append(rank, missing)[members.codes], owner))
+    codes = members.codes[order]
+    size = members.sizes
+    first, last = codes[members.starts[:-1]], codes[members.starts[1:] - 1]
+    words = pa.concat_arrays([_quoted(line.texts, SPECIAL), pa.array([""])]).take(pa.array(codes))
+    listed = pc.binary_join(pa.ListArray.from_arrays(pa.array(members.starts, pa.int32()), words), ", ")
+    sets = pc.binary_join_element_wise("{", listed, "}", "")
+    sets = pc.if_else(pa.array(size == 1), _texts_at(line, first), sets)
+    whole = (size == line.size) & (size > 1)
+    labels = _finished(line, first, last, pc.if_else(pa.array(whole), ROOT, sets))
+    unique = pc.dictionary_encode(labels, null_encoding="encode")
+    return Published(line.name, unique.dictionary, unique.indices.to_numpy())
 
 
 def _finished(line: Line, low: NDArray[np.integer], high: NDArray[np.integer], labels: pa.Array) -> pa.Array:

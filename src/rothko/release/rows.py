@@ -112,15 +112,21 @@ def random_order(classes: NDArray[np.int32], kept: pa.Table, seed: int, *, threa
     """
     from rothko.kernels.order import fold_numbers, order_by_key
 
-    keys = np.full(len(classes), np.uint64(seed & (2**64 - 1)))
-    for name in kept.column_names:
-        _fold(kept[name], keys)
+    keys = row_keys(kept, seed) if kept.num_columns else np.full(len(classes), np.uint64(seed & (2**64 - 1)))
     fold_numbers(classes.astype(np.uint64), keys)
     order = np.empty(len(keys), dtype=np.int32)
     bits = max(1, int(len(keys) // 4).bit_length())
     edges = np.linspace(0, 1 << bits, threads + 1).astype(np.int64)
     each(lambda t: order_by_key(keys, bits, edges[t], edges[t + 1], order), range(threads), threads)
     return order
+
+
+def row_keys(kept: pa.Table, seed: int) -> NDArray[np.uint64]:
+    """A hash of what each row keeps, and of the seed."""
+    keys = np.full(kept.num_rows, np.uint64(seed & (2**64 - 1)))
+    for name in kept.column_names:
+        _fold(kept[name], keys)
+    return keys
 
 
 def _fold(column: pa.ChunkedArray, keys: NDArray[np.uint64]) -> None:

@@ -28,6 +28,8 @@ class Saved(NamedTuple):
     certificate_path: Path
     recoding_path: Path | None
     certificate: Certificate
+    sensitive_path: Path | None = None
+    """The second table, where the method releases two."""
 
 
 def suffix_like(path: Path | None) -> str:

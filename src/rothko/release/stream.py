@@ -23,15 +23,16 @@ from rothko.data.coded import Outline
 from rothko.data.csv_dialect import typed_text
 from rothko.data.encode import Encoded
 from rothko.data.source import Source
-from rothko.engines.part import Part
+from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
 from rothko.methods.partition import Cuts, Partition
-from rothko.metrics.loss import Loss, box_widths, combine, loss
+from rothko.metrics.loss import Loss, class_widths, combine, loss
 from rothko.metrics.seen import Seen
 from rothko.metrics.workload import View, combine_tasks, workload_loss
 from rothko.policy import Policy
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
+from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class, tasks_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding import columns_of, large_files
 from rothko.release.rows import Rows, assemble, random_order
@@ -72,7 +73,7 @@ def lost_by(
     policy: Policy,
 ) -> Loss:
     """What some classes lose; more of it than may stand in a certificate (see :func:`public`)."""
-    lost = loss(encoded.lines, box_widths(encoded.lines, partition.low, partition.high), partition.sizes)
+    lost = loss(encoded.lines, class_widths(encoded.lines, partition), partition.sizes)
     if not policy.workload:
         return lost
     view = View.of(encoded, partition, classes, published, policy)
@@ -134,8 +135,11 @@ class Sink:
         self._typing = typing
         self._types: dict[str, pa.DataType] = {}
 
-    def add(self, part: Part) -> None:
+    def add(self, part: Part | LargeClass) -> None:
         """Publish a part, and append its rows to the file."""
+        if isinstance(part, LargeClass):
+            self._add_class(part)
+            return
         partition = part.partition
         if partition.cuts is not None:
             partition = replace(partition, cuts=partition.cuts.within(part.low, part.high))
@@ -143,9 +147,7 @@ class Sink:
             rows, classes = released_rows(
                 part.encoded, partition, part.kept, self._names, self._policy, seed=self._seed, threads=self._threads
             )
-        if not self._rows:
-            self._columns = tuple(rows.columns)
-            self._published = {name: tuple(c.name for c in shown) for name, shown in rows.published.items()}
+        self._note_columns(rows)
         with timed(self.timings, "write"):
             self._file.write(rows)
         with timed(self.timings, "measure"):
@@ -153,11 +155,66 @@ class Sink:
             self._losses.append(lost_by(part.encoded, partition, classes, rows.published, self._policy))
             for seen in self._seen.values():
                 seen.add(part.encoded.targets[seen.target].codes, classes, rows.published)
-            if partition.cuts is not None:
-                self._branches = self._branches or Branches(self._outline.lines, self._policy, self._tables)
-                self._branches.add(part.leaf, partition.cuts, rows.published)
+            self._add_branch(part.leaf, partition, rows.published)
             if self._typing:
                 self._note_types(rows.kept)
+
+    def _add_class(self, part: LargeClass) -> None:
+        """Publish a class that does not fit in memory, and append its rows to the file some at a time."""
+        shuffle = Shuffle(self._tables, part.rows, part.at_once, seed=self._seed, threads=self._threads)
+        with timed(self.timings, "publish"):
+            found = add_up(part, self._policy, shuffle)
+            published = publish_class(part, found, self._policy)
+        with timed(self.timings, "write"):
+            left = part.rows
+            for kept, order in shuffle.pieces():
+                self._write_some(kept, order, kept.num_rows, published)
+                left -= kept.num_rows
+            while left:  # they show nothing but what is published, and are all alike
+                some = min(left, PIECE)
+                self._write_some(pa.table({}), None, some, published)
+                left -= some
+        with timed(self.timings, "measure"):
+            tasks = []
+            nobody = found.box_of(part, part.outline.nobody())
+            for coded in part.batches() if self._policy.workload else ():
+                encoded, partition = found.box_of(part, coded)
+                classes = np.zeros(coded.rows, dtype=np.int32)
+                tasks.append(lost_by(encoded, partition, classes, published, self._policy).workload)
+                for seen in self._seen.values():
+                    seen.add(encoded.targets[seen.target].codes, classes, published)
+            widths = [line.width(found.low[i : i + 1], found.high[i : i + 1]) for i, line in enumerate(nobody[0].lines)]
+            lost = loss(nobody[0].lines, np.stack(widths, axis=1), np.array([part.rows]))
+            self._rows.append(part.rows)
+            self._losses.append(replace(lost, workload=tasks_of(found, tasks, self._policy.workload, part.outline)))
+            self._add_branch(part.leaf, nobody[1], published)
+
+    def _write_some(
+        self,
+        kept: pa.Table,
+        order: NDArray[np.int32] | None,
+        count: int,
+        published: Mapping[str, Sequence[Published]],
+    ) -> None:
+        """Append some rows of one class."""
+        _no_clash(published, kept)
+        classes = np.zeros(count, dtype=np.int32)
+        rows = assemble(self._names, published, kept, classes, order, threads=self._threads)
+        self._note_columns(rows)
+        self._file.write(rows)
+        if self._typing:
+            self._note_types(rows.kept)
+
+    def _note_columns(self, rows: Rows) -> None:
+        """Take note of what is written; it is the same for all parts."""
+        if not self._columns:
+            self._columns = tuple(rows.columns)
+            self._published = {name: tuple(c.name for c in shown) for name, shown in rows.published.items()}
+
+    def _add_branch(self, leaf: int, partition: Partition, published: Mapping[str, Sequence[Published]]) -> None:
+        if partition.cuts is not None:
+            self._branches = self._branches or Branches(self._outline.lines, self._policy, self._tables)
+            self._branches.add(leaf, partition.cuts, published)
 
     def finish(self) -> Written:
         """Close the file; all parts are there."""
@@ -195,7 +252,7 @@ class Sink:
 class Stream:
     """A release that comes part by part. It can be taken once: saved where it was asked for, or stored to be asked."""
 
-    parts: Iterable[Part]
+    parts: Iterable[Part | LargeClass]
     """Taken one at a time; each is given up before the next is asked for."""
     top: Callable[[], Cuts]
     """The top of the tree, asked for when all parts are there."""

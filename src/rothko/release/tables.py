@@ -28,6 +28,10 @@ class TableFile(Protocol):
         """The rows, some at a time."""
         ...
 
+    def remove(self) -> None:
+        """Delete the file; the rows are gone."""
+        ...
+
 
 class Holder(Protocol):
     """What keeps a private folder, which is removed when this is closed or gone."""

@@ -99,7 +99,7 @@ def verify(
     with connect(threads, memory=memory, spill=spill) as connection:
         connection.execute("SET preserve_insertion_order = false")
         used = {column for columns in quasi_identifiers.values() for column in columns}
-        columns = _open(connection, data, used | {r.column for r in requirements if r.column is not None})
+        columns = open_table(connection, data, used | {r.column for r in requirements if r.column is not None})
         everything = tuple(quasi_identifiers)
         asked = _parts(requirements)
         findings: dict[Requirement, Finding] = {}
@@ -249,20 +249,22 @@ def _one_missing(column: str, missing: Sequence[str]) -> str:
     return f"CASE WHEN {' OR '.join(absent)} THEN '' WHEN {number} AND {text} = '-0.0' THEN '0.0' ELSE {text} END"
 
 
-def _open(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, used: Collection[str]) -> tuple[str, ...]:
-    """Let the data be the table ``released`` with the columns c0, c1, …; returns their real names.
+def open_table(
+    connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, used: Collection[str], table: str = "released"
+) -> tuple[str, ...]:
+    """Let the data be a table with the columns c0, c1, …; returns their real names.
 
     SQL does not tell ``a`` from ``A``: grouping by both would group by one of them twice.
     """
     if isinstance(data, pa.Table):
         names = data.column_names
-        connection.register("released", data.rename_columns([f"c{i}" for i in range(len(names))]))
+        connection.register(table, data.rename_columns([f"c{i}" for i in range(len(names))]))
         return tuple(names)
     name = data.name.lower()
     if name.endswith((".arrow", ".feather")):
         with pa.OSFile(str(data)) as file:
             names = ipc.open_file(file).schema.names
-        connection.register("released", _arrow_batches(data, [i for i, name in enumerate(names) if name in used]))
+        connection.register(table, _arrow_batches(data, [i for i, name in enumerate(names) if name in used]))
         return tuple(names)
     if name.endswith((".csv", ".tsv")):
         delimiter = "\t" if name.endswith(".tsv") else ","
@@ -272,11 +274,11 @@ def _open(connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, used: Co
             f"read_csv({file_literal(data)}, delim = {literal(delimiter)}, header = true, quote = '\"', "
             f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, columns = {{{columns}}})"
         )
-        connection.execute(f"CREATE VIEW released AS SELECT * FROM {rows}")
+        connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {rows}")
         return tuple(names)
     names = pq.read_schema(data).names
     columns = ", ".join(f"c{i}" for i in range(len(names)))
-    connection.execute(f"CREATE VIEW released({columns}) AS SELECT * FROM read_parquet({file_literal(data)})")
+    connection.execute(f"CREATE VIEW {table}({columns}) AS SELECT * FROM read_parquet({file_literal(data)})")
     return tuple(names)
 
 

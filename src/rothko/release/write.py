@@ -205,6 +205,7 @@ class Staging:
     """Files on their way out: written to a private folder, then moved into place together or removed."""
 
     moves: list[tuple[Path, Path]] = field(default_factory=list)
+    """From where to where, the data first."""
     made: Path | None = None
     """The folder that was made for the release."""
     _private: dict[Path, tuple[Path, FileIO]] = field(default_factory=dict)
@@ -226,10 +227,22 @@ class Staging:
             write_content(content, temporary)
 
     def commit(self, *, stale: Iterable[Path] = ()) -> None:
-        """Move everything into place, and remove what an older release left there that this one does not replace."""
+        """Move everything into place, and remove what an older release left there that this one does not replace.
+
+        Several files cannot be moved at once, and a process may be killed between two moves. So the data, which is
+        what was placed first, goes last, and data that it replaces goes before anything else: wherever data is in
+        place, all that vouches for it is there too, and is its own. What a kill may leave is a certificate or a
+        recoding without data; of an older release, which is overwritten, the data is gone then. Keeping it until the
+        end was turned down: for a moment, or for good, it would lie beside the certificate of other bytes. A file that
+        goes by itself replaces the older one in a single step.
+        """
+        if len(self.moves) > 1:
+            with explained(self.moves[0][1]):
+                self.moves[0][1].unlink(missing_ok=True)
         for path in set(stale) - {target for _, target in self.moves}:
-            path.unlink(missing_ok=True)
-        for temporary, target in self.moves:
+            with explained(path):
+                path.unlink(missing_ok=True)
+        for temporary, target in (*self.moves[1:], *self.moves[:1]):
             with explained(target):
                 os.replace(temporary, target)
         self.moves.clear()
@@ -296,6 +309,24 @@ def output_file(out: Path, *, source: Path | None, overwrite: bool) -> Path:
     _free(out, source, overwrite)
     _writable(out)
     return out
+
+
+def free_file(path: Path, *, overwrite: bool) -> None:
+    """Refuse a file of any ending that exists or cannot be written, before any work is done."""
+    _free(path, None, overwrite)
+    _writable(path)
+
+
+def free_folder(folder: Path, names: Iterable[str], *, overwrite: bool) -> list[Path]:
+    """Where files of these names go in a folder that is there or can be made, before any work is done."""
+    with explained(folder):
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{str(folder)!r} is a file; name a folder.")
+    paths = [folder / name for name in names]
+    for path in paths:
+        _free(path, None, overwrite)
+    _writable(next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir()) / "x")
+    return paths
 
 
 def _free(path: Path, source: Path | None, overwrite: bool) -> None:

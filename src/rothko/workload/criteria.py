@@ -128,7 +128,7 @@ def _targets(
     at = at_group = 0
     for task, group in zip(tasks, groups, strict=True):
         codes, domain = encoded.targets[task.target]
-        _learnable(task, domain)
+        check_learnable(task, domain)
         is_label, labels = isinstance(task, Classify), domain.size - 1
         row, group_row, count = add_row(task.target, codes), -1, 1
         if group is not None and group.total > 1:
@@ -167,7 +167,7 @@ def _factors(
     return np.asarray(units / np.dot(units, impurities))
 
 
-def _learnable(task: Model, domain: Domain) -> None:
+def check_learnable(task: Model, domain: Domain) -> None:
     """Refuse a target with nothing to learn, and warn of one with too much."""
     counts = domain.counts[:-1]
     if not counts.sum():

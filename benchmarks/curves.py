@@ -1,0 +1,70 @@
+"""Methods along a curve against Median Mondrian, which partitions the same encoded census; and their growth.
+
+From codes to classes, with mapping and sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.timing import Case, report, side_by_side
+from rothko.data.census import census, census_policy
+from rothko.data.encode import Encoded, encode
+from rothko.data.schema import typed
+from rothko.engines.memory import partition
+from rothko.methods import Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
+from rothko.methods.method import LocalMethod
+from rothko.metrics.loss import class_widths, loss
+from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
+from rothko.threads import count_threads
+
+SENSITIVE = "occupation"
+
+
+def run(folder: Path, *, quick: bool = False) -> list[Case]:
+    few = 10 if quick else 1
+    large, small, middle = (_encoded(n // few) for n in (400_000, 100_000, 200_000))
+    k = [KAnonymity(k=50)]
+    diverse = [FrequencyLDiversity(l=5, of=SENSITIVE)]
+    return [
+        _against_mondrian("hilbert-fast, k = 50", large, k, HilbertFast(), 1.5),
+        _against_mondrian("hilbert, k = 50", large, k, Hilbert(), 5),
+        _against_mondrian("idistance-fast, k = 50", large, k, IDistanceFast(), 5),
+        _against_mondrian("idistance, k = 50", large, k, IDistance(), 8),
+        _against_mondrian("hilbert, l = 5", middle, diverse, Hilbert(), 3),
+        _against_mondrian("idistance, l = 5", middle, diverse, IDistance(), 5),
+        _growth("hilbert-fast", large, small, k, HilbertFast()),
+        _growth("hilbert", large, small, k, Hilbert()),
+        _growth("idistance", large, small, k, IDistance()),
+        _growth("hilbert, l = 5", large, small, diverse, Hilbert()),
+    ]
+
+
+def _encoded(rows: int) -> Encoded:
+    policy = census_policy()
+    return encode(typed(census(rows), policy), policy, threads=count_threads(None))
+
+
+def _against_mondrian(
+    title: str, encoded: Encoded, privacy: Sequence[Requirement], method: LocalMethod, bound: float
+) -> Case:
+    threads = count_threads(None)
+    lost: dict[str, float] = {}
+
+    def work(method: LocalMethod | Mondrian) -> None:
+        found = partition(encoded, privacy, method, threads=threads)
+        lost[method.name] = loss(encoded.lines, class_widths(encoded.lines, found), found.sizes).gcp
+
+    ours, theirs = side_by_side(lambda: work(method), lambda: work(Mondrian()))
+    detail = f"{ours:.2f} s, {theirs:.2f} s; GCP {lost[method.name]:.3f}, {lost['mondrian']:.3f}"
+    return report(f"{title}, to Median Mondrian", ours / theirs, bound, detail)
+
+
+def _growth(title: str, large: Encoded, small: Encoded, privacy: Sequence[Requirement], method: LocalMethod) -> Case:
+    threads = count_threads(None)
+    much, little = side_by_side(
+        lambda: partition(large, privacy, method, threads=threads),
+        lambda: partition(small, privacy, method, threads=threads),
+    )
+    return report(f"{title}, 4 times the records", much / little, 4.6, f"{much:.2f} s, {little:.2f} s")

@@ -1,0 +1,339 @@
+"""Low information loss: the experiments of Ghinita, Karras, Kalnis, Mamoulis, VLDB 2007, section 6.
+
+Figs. 12 to 20: k-anonymity and l-diversity along curves against Mondrian, TopDown and Anatomy, on Adult and on a
+census of 50,000 to 400,000 records, with rothko's own ``cluster`` beside the paper's methods. The paper's census is
+not at hand; :mod:`rothko.data.census` stands for it. Times are those of grouping the records alone, on one thread, the
+best of three runs, one run after the other; the load of the machine is kept with the results.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+
+from experiments.workload import progress_of
+from rothko.comparison import Bench, Trial
+from rothko.data.census import QUASI_IDENTIFIERS, TREES, census
+from rothko.data.encode import rank
+from rothko.data.source import open_source
+from rothko.flow import in_memory
+from rothko.methods import METHODS
+from rothko.methods.anatomy import anatomize
+from rothko.metrics.cube import cube_divergence
+from rothko.metrics.pair import Anatomy
+from rothko.policy import Policy
+from rothko.privacy import FrequencyLDiversity, KAnonymity
+
+SENSITIVE = "occupation"
+ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+"""The quasi-identifiers of Adult: age is a number, the others have hierarchies."""
+ALL = ("mondrian", "topdown", "hilbert", "hilbert-fast", "idistance", "idistance-fast", "cluster")
+DIVERSE = ("mondrian", "hilbert", "idistance", "cluster")
+QUERIED = (*DIVERSE, "anatomy")
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """How much is run."""
+
+    data: Path | None = None
+    repeat: int = 3
+    adult_k: tuple[int, ...] = (5, 10, 15, 20, 25, 30, 40, 50)
+    more_k: tuple[int, ...] = (10, 25, 50, 75, 100)
+    k: int = 50
+    rows: tuple[int, ...] = (50_000, 100_000, 200_000, 400_000)
+    middle: int = 200_000
+    """Records where their number does not vary."""
+    dimensions: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
+    more_l: tuple[int, ...] = (2, 3, 5, 7, 9, 11, 13)
+    l: int = 5  # noqa: E741 (the literature's letter)
+    values: tuple[int, ...] = (10, 20, 30, 40, 50)
+    """Sensitive values, of Fig. 19."""
+    levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
+    """Of the lattice, in Fig. 20."""
+    queried_l: tuple[int, ...] = (2, 3, 5, 9, 13)
+    level_rows: int = 50_000
+    """Records where levels of the lattice vary: there are 127 group-bys in all."""
+    slow_rows: int = 100_000
+    """The most records that TopDown is given, which are the most that it takes."""
+
+    @classmethod
+    def quick(cls, data: Path | None = None) -> Curves:
+        """Enough to see that everything runs."""
+        return cls(
+            data, repeat=1, adult_k=(5, 20), more_k=(5, 20), k=10, rows=(500, 2_000), middle=1_000,
+            dimensions=(1, 4, 7), more_l=(2, 5), values=(10, 50), levels=(1, 2), queried_l=(2, 5), level_rows=500,
+            slow_rows=1_000,
+        )  # fmt: skip
+
+
+# ── tables and policies
+
+
+@lru_cache(maxsize=1)
+def people(rows: int) -> pa.Table:
+    """The census, of so many records; fewer are the first of more."""
+    return census(rows).drop_columns(["salary_class"])
+
+
+def census_policy(dimensions: int = len(QUASI_IDENTIFIERS), **privacy: int) -> Policy:
+    """The first so many quasi-identifiers of the census, under k-anonymity or l-diversity of the occupation."""
+    quasi = QUASI_IDENTIFIERS[:dimensions]
+    trees = {name: tree for name, tree in TREES.items() if name in quasi}
+    made = Policy.quick(
+        (*QUASI_IDENTIFIERS, SENSITIVE), qi=quasi, sensitive=[SENSITIVE],
+        identifiers=QUASI_IDENTIFIERS[dimensions:], k=2, hierarchies=trees,
+    )  # fmt: skip
+    return required(made, **privacy)
+
+
+def required(policy: Policy, *, k: int | None = None, l: int | None = None) -> Policy:  # noqa: E741
+    """The policy under k-anonymity, or under frequency-l-diversity alone."""
+    if l is not None:
+        return policy.but(privacy=(FrequencyLDiversity(l=l, of=SENSITIVE),))
+    return policy if k is None else policy.but(privacy=(KAnonymity(k=k),))
+
+
+def adult(folder: Path) -> tuple[pa.Table, Policy]:
+    """Adult without records that have missing values, as the paper has it."""
+    table = csv.read_csv(folder / "adult/adult_arx.csv")
+    trees = {n: str(folder / f"adult/hierarchies/adult_hierarchy_{n}.csv") for n in ADULT if n != "age"}
+    return table, Policy.quick(table.column_names, qi=ADULT, sensitive=["salary-class"], k=2, hierarchies=trees)
+
+
+def with_values(table: pa.Table, values: int) -> pa.Table:
+    """The census with fewer sensitive values: neighbouring ones are made one."""
+    codes = table[SENSITIVE].combine_chunks().dictionary_encode()
+    rank = np.argsort(np.argsort(codes.dictionary.to_pylist()))
+    merged = rank[codes.indices.to_numpy()] * values // len(codes.dictionary)
+    names = pa.array([f"group {i:02d}" for i in range(values)])
+    place = table.column_names.index(SENSITIVE)
+    return table.set_column(place, SENSITIVE, names.take(pa.array(merged)))
+
+
+# ── trials
+
+
+class Runs:
+    """Trials along one parameter, as plain data."""
+
+    def __init__(self, repeat: int, slow_rows: int) -> None:
+        self.repeat, self.slow_rows = repeat, slow_rows
+        self.found: dict[str, Any] = {part: {} for part in ("gcp", "dm", "seconds", "smallest", "largest", "refused")}
+
+    def __call__(self, x: int, table: pa.Table, policy: Policy, methods: Sequence[str]) -> None:
+        """Run methods on a table, which is encoded once; ``x`` is the parameter's value."""
+        bench = Bench.of(table, policy, threads=1, repeat=self.repeat)
+        for method in methods:
+            if method in METHODS:
+                self._add(method, str(x), self._trial(bench, policy, method))
+
+    def _trial(self, bench: Bench, policy: Policy, method: str) -> Trial:
+        if method == "topdown" and bench.encoded.rows > self.slow_rows:
+            return Trial(method, None, None, reason=f"its time grows with the square of {bench.encoded.rows:,} records")
+        return bench.trial(policy.but(method=method), method)
+
+    def _add(self, method: str, x: str, trial: Trial) -> None:
+        if trial.loss is None:
+            self.found["refused"].setdefault(method, {})[x] = trial.reason
+            return
+        numbers = {
+            "gcp": round(trial.loss.gcp, 6),
+            "dm": trial.loss.discernibility,
+            "seconds": round(trial.partition_seconds or 0.0, 4),
+            "smallest": trial.loss.smallest_class,
+            "largest": trial.loss.largest_class,
+        }
+        for part, number in numbers.items():
+            self.found[part].setdefault(method, {})[x] = number
+
+
+Show = Callable[[int, int], None]
+
+
+def _along(settings: Curves) -> Runs:
+    return Runs(settings.repeat, settings.slow_rows)
+
+
+def figure_12(settings: Curves, show: Show) -> dict[str, Any]:
+    """Adult: loss and discernibility against k."""
+    assert settings.data is not None
+    table, policy = adult(settings.data)
+    runs = Runs(settings.repeat, table.num_rows)
+    for i, k in enumerate(settings.adult_k):
+        runs(k, table, required(policy, k=k), ALL)
+        show(i + 1, len(settings.adult_k))
+    return runs.found | {"records": table.num_rows}
+
+
+def figure_13(settings: Curves, show: Show) -> dict[str, Any]:
+    """Census: loss and time against k."""
+    return _by_privacy(settings, show, "k", settings.more_k, ALL)
+
+
+def figure_14(settings: Curves, show: Show) -> dict[str, Any]:
+    """Census: loss and time against the number of records."""
+    return _by_rows(settings, show, ALL, k=settings.k)
+
+
+def figure_15(settings: Curves, show: Show) -> dict[str, Any]:
+    """Census: loss and time against the number of quasi-identifiers."""
+    return _by_dimensions(settings, show, ALL, k=settings.k)
+
+
+def figure_16(settings: Curves, show: Show) -> dict[str, Any]:
+    """Census: loss and time against l."""
+    return _by_privacy(settings, show, "l", settings.more_l, DIVERSE)
+
+
+def figure_17(settings: Curves, show: Show) -> dict[str, Any]:
+    """Census under l-diversity: loss and time against the number of records."""
+    return _by_rows(settings, show, DIVERSE, l=settings.l)
+
+
+def figure_18(settings: Curves, show: Show) -> dict[str, Any]:
+    """Census under l-diversity: loss and time against the number of quasi-identifiers."""
+    return _by_dimensions(settings, show, DIVERSE, l=settings.l)
+
+
+def figure_19(settings: Curves, show: Show) -> dict[str, Any]:
+    """Census under l-diversity: loss and time against the number of sensitive values."""
+    runs = _along(settings)
+    for i, values in enumerate(settings.values):
+        runs(values, with_values(people(settings.middle), values), census_policy(l=settings.l), DIVERSE)
+        show(i + 1, len(settings.values))
+    return runs.found
+
+
+def _by_privacy(
+    settings: Curves, show: Show, letter: str, values: Sequence[int], methods: Sequence[str]
+) -> dict[str, Any]:
+    runs = _along(settings)
+    for i, value in enumerate(values):
+        runs(value, people(settings.middle), census_policy(**{letter: value}), methods)
+        show(i + 1, len(values))
+    return runs.found
+
+
+def _by_rows(settings: Curves, show: Show, methods: Sequence[str], **privacy: int) -> dict[str, Any]:
+    runs = _along(settings)
+    for i, rows in enumerate(settings.rows):
+        runs(rows, people(rows), census_policy(**privacy), methods)
+        show(i + 1, len(settings.rows))
+    return runs.found
+
+
+def _by_dimensions(settings: Curves, show: Show, methods: Sequence[str], **privacy: int) -> dict[str, Any]:
+    runs = _along(settings)
+    for i, dimensions in enumerate(settings.dimensions):
+        runs(dimensions, people(settings.middle), census_policy(dimensions, **privacy), methods)
+        show(i + 1, len(settings.dimensions))
+    return runs.found
+
+
+# ── Fig. 20: queries
+
+
+def figure_20(settings: Curves, show: Show) -> dict[str, Any]:
+    """Divergence of the group-by cube: by l, by level of the lattice, by quasi-identifiers, by records."""
+    second = [2]
+    asked: list[tuple[str, int, int, Policy, list[int]]] = [
+        *(("l", x, settings.middle, census_policy(l=x), second) for x in settings.queried_l),
+        ("level", 0, settings.level_rows, census_policy(l=settings.l), list(settings.levels)),
+        *(("d", d, settings.middle, census_policy(d, l=settings.l), second) for d in settings.dimensions if d > 1),
+        *(("rows", rows, rows, census_policy(l=settings.l), second) for rows in settings.rows),
+    ]
+    found: dict[str, Any] = {part: {} for part in ("l", "level", "d", "rows")}
+    methods = [method for method in QUERIED if method in METHODS]
+    known: dict[tuple[Any, ...], dict[int, float]] = {}
+    for i, (part, x, rows, policy, levels) in enumerate(asked):
+        for method in methods:
+            key = (rows, policy, method, tuple(levels))
+            if key not in known:
+                known[key] = divergence(people(rows), policy.but(method=method), levels)
+            by_method = found[part].setdefault(method, {})
+            by_method.update({str(x or level): round(number, 6) for level, number in known[key].items()})
+        show(i + 1, len(asked))
+    return found
+
+
+def divergence(table: pa.Table, policy: Policy, levels: Sequence[int]) -> dict[int, float]:
+    """Level of the lattice → the mean divergence of its group-bys."""
+    two = policy.method.name == "anatomy"
+    released: Any = anatomised(table, policy) if two else in_memory(open_source(table), policy)
+    cube = cube_divergence(table, released, policy, levels=levels, of=SENSITIVE)
+    return {level.level: level.divergence for level in cube.levels}
+
+
+def anatomised(table: pa.Table, policy: Policy) -> Anatomy:
+    """The two tables of Anatomy: exact quasi-identifiers with a group, and the sensitive values of each group."""
+    [requirement] = policy.privacy
+    assert isinstance(requirement, FrequencyLDiversity)
+    codes = np.empty(table.num_rows, dtype=np.int32)
+    rank(table[SENSITIVE], codes)
+    group = anatomize(codes, int(requirement.l), seed=0)
+    records = table.select(list(policy.quasi_identifiers)).append_column("group", pa.array(group))
+    both = pa.table({"group": group, SENSITIVE: table[SENSITIVE]})
+    counted = both.group_by(["group", SENSITIVE]).aggregate([([], "count_all")])
+    return Anatomy(records, counted.rename_columns(["group", SENSITIVE, "count"]))
+
+
+FIGURES: dict[str, tuple[str, Callable[[Curves, Show], dict[str, Any]]]] = {
+    "12": ("Adult by k", figure_12),
+    "13": ("census by k", figure_13),
+    "14": ("census by records, k", figure_14),
+    "15": ("census by dimensions, k", figure_15),
+    "16": ("census by l", figure_16),
+    "17": ("census by records, l", figure_17),
+    "18": ("census by dimensions, l", figure_18),
+    "19": ("census by sensitive values", figure_19),
+    "20": ("group-by queries", figure_20),
+}
+"""Number in the paper → what it shows, and what runs it."""
+NEED_DATA = {"12"}
+
+
+def run(
+    settings: Curves,
+    figures: Iterable[str] = FIGURES,
+    *,
+    keep: Callable[[dict[str, Any]], object] = lambda results: None,
+) -> dict[str, Any]:
+    """Run figures, one run at a time; the results are plain data. ``keep`` is called with what there is after each."""
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
+    described = plain | {"data": settings.data is not None}
+    results: dict[str, Any] = {"settings": described, "figures": {}, "seconds": {}}
+    warm_up()
+    for number in figures:
+        title, figure = FIGURES[number]
+        name = f"Fig. {number:<3} {title}"
+        if number in NEED_DATA and settings.data is None:
+            print(f"{name:<34} left out: it needs --data", flush=True)
+            continue
+        begun, load = time.perf_counter(), os.getloadavg()[0]
+        found = figure(settings, progress_of(name))
+        # What others did at the time: 1 is this process.
+        found["load"] = [round(load, 1), round(os.getloadavg()[0], 1)]
+        results["figures"][number] = found
+        results["seconds"][number] = round(time.perf_counter() - begun, 1)
+        keep(results)
+        back = "\r" if sys.stdout.isatty() else ""
+        print(f"{back}{name:<34} {results['seconds'][number]:8.1f} s", flush=True)
+    return results
+
+
+def warm_up() -> None:
+    """Run every method once on a small table, so that no time has compilation in it."""
+    small = people(2_000)
+    for policy in (census_policy(k=10), census_policy(l=5)):
+        Runs(1, 2_000)(0, small, policy, ALL)

@@ -1,0 +1,254 @@
+"""The other loss metrics that surveys of anonymization list, from what a release publishes.
+
+NCP, GCP, discernibility and class size are in :mod:`rothko.metrics.loss`, the classification metric in
+:mod:`rothko.metrics.prediction`. Here, all of them lower for the better:
+
+- loss metric: Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002;
+- ambiguity metric: Nergiz and Clifton, *Thoughts on k-Anonymization*, DKE 63(3), 2007;
+- entropy and monotone entropy: Gionis and Tassa, *k-Anonymization with Minimal Loss of Information*, TKDE 21(2), 2009;
+- cluster diameter: Byun, Kamra, Bertino, Li, *Efficient k-Anonymization Using Clustering Techniques*, DASFAA 2007;
+- suppressed entries: Meyerson and Williams, *On the Complexity of Optimal k-Anonymity*, PODS 2004;
+- hierarchy distance: Samarati, *Protecting Respondents' Identities in Microdata Release*, TKDE 13(6), 2001.
+
+The number of values that an entry stands for is that of the values which occur in the original: of a tree label its
+leaves, of a range the values in it, of a set its size. Gionis and Tassa's non-uniform entropy is not here: it asks for
+the value that each released row had, and a release does not tell which row was whose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.hierarchy import Tree
+from rothko.data.line import Kind, Line
+from rothko.metrics.extent import Extent
+from rothko.metrics.pair import Pair
+from rothko.metrics.published import Shown
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What one metric says about a release."""
+
+    direction: ClassVar[str] = "lower is better"
+
+    name: str
+    value: float
+    """NaN where a column shows a mean and nothing else."""
+    exact: float
+    """What the original itself would give: no release gives less."""
+    one_class: float
+    """What one class over the whole table would give: no release gives more, but for the entropy, which may."""
+    columns: dict[str, float]
+    """The same for each quasi-identifier by itself."""
+    reference: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "value": _digits(self.value),
+            "exact": _digits(self.exact),
+            "one_class": _digits(self.one_class),
+            "columns": {name: _digits(value) for name, value in self.columns.items()},
+            "direction": self.direction,
+            "reference": self.reference,
+        }
+
+
+class Cells(NamedTuple):
+    """What the classes show of one quasi-identifier, as metrics ask for it."""
+
+    line: Line
+    shown: Shown
+    extent: Extent
+    width: Floats
+    """NCP of each class."""
+    counts: NDArray[np.int64]
+    """How often the original has each code."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether there is anything to lose."""
+        return self.line.size > 1
+
+
+class Cost(NamedTuple):
+    """What a metric says of one quasi-identifier."""
+
+    of_class: Floats
+    """For an entry of each class."""
+    one_class: float
+    """For an entry of the one class over the whole table."""
+
+
+def survey(pair: Pair) -> tuple[Metric, ...]:
+    """The metrics of a release, in the order of this module's list."""
+    cells: list[Cells | None] = []
+    for i, (line, extent) in enumerate(zip(pair.lines, pair.extents(), strict=True)):
+        counts = np.bincount(pair.encoded.codes[i], minlength=line.size)
+        cells.append(None if extent is None else Cells(line, pair.shown[line.name], extent, pair.widths[:, i], counts))
+    names, sizes = [line.name for line in pair.lines], pair.sizes
+    found = {
+        name: _summed(name, cost, names, cells, sizes, divisor=len(names) if is_mean else 1)
+        for name, (cost, is_mean) in _ADDITIVE.items()
+    }
+    found["ambiguity_metric"] = _ambiguity(names, cells, sizes)
+    return tuple(found[name] for name in REFERENCES)
+
+
+def _summed(
+    name: str,
+    cost: Callable[[Cells], Cost],
+    names: Sequence[str],
+    cells: Sequence[Cells | None],
+    sizes: NDArray[np.int64],
+    divisor: int,
+) -> Metric:
+    """A metric that adds up over columns and records: a mean over the records, or a number of entries."""
+    records = 1 if name == "suppressed_entries" else int(sizes.sum())
+    columns, one_class = {}, 0.0
+    for column, some in zip(names, cells, strict=True):
+        if some is None:
+            columns[column] = one_class = math.nan
+            continue
+        of_class, whole = cost(some)
+        columns[column] = float(np.dot(of_class, sizes)) / records
+        one_class += whole * int(sizes.sum()) / records
+    return Metric(name, sum(columns.values()) / divisor, 0.0, one_class / divisor, columns, REFERENCES[name])
+
+
+def _ambiguity(names: Sequence[str], cells: Sequence[Cells | None], sizes: NDArray[np.int64]) -> Metric:
+    """AM: how many tuples a record may stand for, on average: the product over the columns of its values."""
+    stands_for = [None if some is None else some.extent.count.astype(np.float64) for some in cells]
+    columns = {
+        name: math.nan if count is None else float(np.dot(count, sizes) / sizes.sum())
+        for name, count in zip(names, stands_for, strict=True)
+    }
+    tuples, whole = np.ones(len(sizes)), 1.0
+    with np.errstate(over="ignore"):
+        for count, some in zip(stands_for, cells, strict=True):
+            tuples = tuples * (math.nan if count is None else count)
+            whole *= math.nan if some is None else some.line.size
+        value = float(np.dot(tuples, sizes)) / int(sizes.sum())
+    return Metric("ambiguity_metric", value, 1.0, whole, columns, REFERENCES["ambiguity_metric"])
+
+
+def _loss_metric(some: Cells) -> Cost:
+    """LM: of categories (values stood for − 1) ÷ (all values − 1), of numbers range ÷ range of the table."""
+    if some.line.kind is Kind.ORDERED or not some.varies:
+        return Cost(some.width, float(some.varies))
+    return Cost((np.maximum(some.extent.count, 1) - 1) / (some.line.size - 1), 1.0)
+
+
+def _entropy(some: Cells) -> Cost:
+    """H(X | B): the entropy of the column's values, as often as the table has them, within what is shown, in bits."""
+    return Cost(_conditional(some)[1], _whole_entropy(some))
+
+
+def _monotone_entropy(some: Cells) -> Cost:
+    """Pr(B) · H(X | B), which a wider B never lowers."""
+    records, entropy = _conditional(some)
+    return Cost(records / some.counts.sum() * entropy, _whole_entropy(some))
+
+
+def _conditional(some: Cells) -> tuple[NDArray[np.int64], Floats]:
+    """For each class, how many records of the table have a value that it shows, and the entropy of these."""
+    records = some.extent.total(some.counts)
+    # log N − Σ n log n ÷ N: sums over a run of codes are differences of two sums from the first code on.
+    weighed = some.extent.total(_n_log_n(some.counts))
+    several = some.extent.count > 1
+    within = np.where(several, records, 1)
+    return records, np.where(several, np.maximum(np.log2(within) - weighed / within, 0.0), 0.0)
+
+
+def _whole_entropy(some: Cells) -> float:
+    records = int(some.counts.sum())
+    return max(math.log2(records) - float(_n_log_n(some.counts).sum()) / records, 0.0) if some.varies else 0.0
+
+
+def _n_log_n(counts: NDArray[np.int64]) -> Floats:
+    return np.asarray(counts * np.log2(np.maximum(counts, 1)))
+
+
+def _diameter(some: Cells) -> Cost:
+    """How far apart two records of a class may lie: range ÷ range, or height of the lowest common node ÷ of the tree.
+
+    A column without a hierarchy is a tree of one level.
+    """
+    if some.line.kind is Kind.ORDERED:
+        return Cost(some.width, float(some.varies))
+    height, whole = _climbed(some)
+    return Cost(height / max(whole, 1), float(some.varies))
+
+
+def _suppressed(some: Cells) -> Cost:
+    """Entries that say nothing: ``*``, or whatever else stands for all values of the column."""
+    whole = (some.extent.count == some.line.size) & some.varies
+    return Cost(whole.astype(np.float64), float(some.varies))
+
+
+def _hierarchy_distance(some: Cells) -> Cost:
+    """Levels that were climbed in the hierarchy; one for whatever is not exact in a column that has none."""
+    height, whole = _climbed(some)
+    return Cost(height.astype(np.float64), float(whole))
+
+
+def _climbed(some: Cells) -> tuple[NDArray[np.int64], int]:
+    """The height of the lowest node over what each class shows, and over all values."""
+    tree = some.line.tree
+    if some.line.kind is not Kind.TREE or tree is None:
+        return (some.extent.count > 1).astype(np.int64), int(some.varies)
+    height = _heights(tree)
+    nodes = tree.lowest(some.shown.low, some.shown.high)
+    return height[nodes], int(height[tree.lowest(np.array([0]), np.array([some.line.size - 1]))][0])
+
+
+def _heights(tree: Tree) -> NDArray[np.int64]:
+    """How many levels lie under each node, at most.
+
+    >>> from rothko.data.hierarchy import Hierarchy
+    >>> _heights(Hierarchy.from_nested({"EU": ["FR", "DE"], "JP": None})._whole()).tolist()
+    [2, 1, 0, 0, 0]
+    """
+    height = np.zeros(len(tree.parent), dtype=np.int64)
+    level = tree.leaf.astype(np.int64)
+    climbed = 0
+    while len(level := np.unique(tree.parent[level][tree.parent[level] >= 0])):
+        climbed += 1
+        height[level] = climbed  # the last to be written is the longest way down
+    return height
+
+
+def _digits(number: float) -> float | None:
+    """Six significant digits; None for what is no number in JSON."""
+    return float(f"{number:.6g}") if math.isfinite(number) else None
+
+
+_ADDITIVE: dict[str, tuple[Callable[[Cells], Cost], bool]] = {
+    "loss_metric": (_loss_metric, False),
+    "entropy": (_entropy, True),
+    "monotone_entropy": (_monotone_entropy, True),
+    "cluster_diameter": (_diameter, False),
+    "suppressed_entries": (_suppressed, False),
+    "hierarchy_distance": (_hierarchy_distance, False),
+}
+"""Metric → the cost of an entry, and whether columns are averaged rather than summed."""
+
+REFERENCES = {
+    "loss_metric": "Iyengar, KDD 2002",
+    "ambiguity_metric": "Nergiz, Clifton, DKE 2007",
+    "entropy": "Gionis, Tassa, TKDE 2009",
+    "monotone_entropy": "Gionis, Tassa, TKDE 2009",
+    "cluster_diameter": "Byun, Kamra, Bertino, Li, DASFAA 2007",
+    "suppressed_entries": "Meyerson, Williams, PODS 2004",
+    "hierarchy_distance": "Samarati, TKDE 2001",
+}
+"""Metric → where it was defined."""

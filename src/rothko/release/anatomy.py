@@ -1,0 +1,284 @@
+"""A release of two tables (:mod:`rothko.methods.anatomy`): exact quasi-identifiers, and sensitive values by group.
+
+It is verified as any other: on the written bytes, by SQL that knows nothing of how the groups were made. Each group of
+the sensitive table must meet the requirements; each must have as many records as in the table of quasi-identifiers; and
+both together must be the records that were meant to leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rothko.data.csv_dialect import typed_text
+from rothko.data.encode import rank
+from rothko.data.line import Kind, Line
+from rothko.data.schema import typed_column
+from rothko.data.source import Source
+from rothko.errors import PolicyError, VerificationError
+from rothko.methods.anatomy import WARNING, anatomize
+from rothko.metrics.loss import Loss, loss
+from rothko.policy import Policy
+from rothko.privacy.requirement import Requirement
+from rothko.release.certificate import Certificate
+from rothko.release.recoding import columns_of, large_files
+from rothko.release.rows import random_order, whole
+from rothko.release.save import Saved, is_text, sha256, suffix_like, timed
+from rothko.release.sql import connect
+from rothko.release.verify import Verification, open_table, verify
+from rothko.release.write import companions, decoded, output_file, output_place, staging, write_table
+
+GROUP, COUNT = "group", "count"
+"""The columns that are added."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AnatomyRelease:
+    """Two tables that may be released together; it has what a :class:`~rothko.flow.Release` has, as far as there is."""
+
+    certificate: Certificate
+    arrow: pa.Table
+    """The quasi-identifiers and the columns that are kept, exact, with the group of each record."""
+    sensitive_arrow: pa.Table
+    """The sensitive values of each group, and how many of its records have each."""
+    _source: Source
+    _threads: int = 1
+
+    def __repr__(self) -> str:
+        found = self.certificate.verification
+        return f"AnatomyRelease({found.rows:,} records in {found.classes:,} groups, verified: {found.holds})"
+
+    @property
+    def recoding(self) -> None:
+        """There is none: nothing is generalised."""
+        return
+
+    @property
+    def table(self) -> Any:
+        """The quasi-identifiers, in the kind of table that came in."""
+        return self._source.restore(decoded(self.arrow))
+
+    @property
+    def sensitive(self) -> Any:
+        """The sensitive values, in the kind of table that came in."""
+        return self._source.restore(decoded(self.sensitive_arrow))
+
+    @property
+    def classes(self) -> pa.Table:
+        """How many records each group has."""
+        numbers = np.bincount(self.arrow[GROUP].to_numpy())[1:]
+        return pa.table({GROUP: np.arange(1, len(numbers) + 1), "records": numbers})
+
+    def verified(self) -> AnatomyRelease:
+        """The same release, verified as it is in memory; an error where it does not hold what was asked."""
+        timings = dict(self.certificate.timings)
+        with timed(timings, "verify"):
+            checked = self._verified(self.arrow, self.sensitive_arrow)
+        return replace(self, certificate=replace(self.certificate, verification=checked, timings=timings))
+
+    def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
+        """Write both tables and the certificate to a folder, or beside a file under its name; verify what was written.
+
+        The sensitive table is called as the other, with ``_sensitive`` before the ending. Nothing is in place before
+        both are verified, and nothing stays if that fails.
+        """
+        source = self._source.path
+        data, folder = output_place(Path(out), source=source, overwrite=overwrite, suffix=suffix_like(source))
+        beside = sensitive_name(data)
+        if beside.parent.is_dir():
+            output_file(beside, source=source, overwrite=overwrite)
+        certificate_path, recoding_path = companions(data, folder)
+        timings = dict(self.certificate.timings)
+        with staging(folder) as stage, ThreadPoolExecutor(2) as pool:
+            places = stage.place_for(data), stage.place_for(beside)
+            with timed(timings, "write"):
+                for table, place in zip((self.arrow, self.sensitive_arrow), places, strict=True):
+                    write_table(self._as_written(table, place), place)
+            with timed(timings, "verify"):
+                hashes = [pool.submit(sha256, place) for place in places]
+                checked = self._verified(*places)
+            certificate = replace(
+                self.certificate,
+                verification=checked,
+                timings=timings,
+                file=data.name,
+                sha256=hashes[0].result(),
+                notes=(*self.certificate.notes, f"Sensitive table: {beside.name}, SHA-256 {hashes[1].result()}."),
+            )
+            stage.write(certificate_path, certificate.to_json())
+            stage.commit(stale=(recoding_path, *large_files(recoding_path)))
+        return Saved(data, certificate_path, None, certificate, beside)
+
+    def _verified(self, data: Path | pa.Table, sensitive: Path | pa.Table) -> Verification:
+        columns = self.arrow.column_names, self.sensitive_arrow.column_names
+        policy = self.certificate.policy
+        return verified_pair(
+            data,
+            sensitive,
+            columns,
+            self.arrow.num_rows,
+            requirements_of(policy),
+            policy.missing,
+            threads=self._threads,
+        )
+
+    def _as_written(self, table: pa.Table, place: Path) -> pa.Table:
+        """The columns of a text file get their types back in a file that has types."""
+        if is_text(place) or not is_text(self._source.path):
+            return table
+        added = (GROUP, COUNT)
+        return pa.table({name: c if name in added else typed_text(c) for name, c in columns_of(decoded(table))})
+
+
+def sensitive_name(data: Path) -> Path:
+    """Where the sensitive table goes that belongs to a table of quasi-identifiers.
+
+    >>> sensitive_name(Path("out/release.csv")).name
+    'release_sensitive.csv'
+    """
+    return data.with_name(f"{data.stem}_sensitive{data.suffix}")
+
+
+def requirements_of(policy: Policy) -> tuple[Requirement, ...]:
+    """What is verified: what was asked for, and frequency-l-diversity, which is what the groups were made for."""
+    return tuple(dict.fromkeys((*policy.privacy, policy.method.asked(policy))))
+
+
+def two_tables(
+    table: pa.Table, names: Sequence[str], policy: Policy, source: Source, *, reason: str, seed: int, threads: int,
+    timings: dict[str, float],
+) -> AnatomyRelease:  # fmt: skip
+    """The release of a table, not verified yet.
+
+    Parameters
+    ----------
+    names
+        The columns in the order of the input.
+    timings
+        Seconds by stage; what is done here is added.
+    """
+    asked = policy.method.asked(policy)
+    column = asked.of
+    _no_clash(names, policy)
+    with timed(timings, "encode"):
+        codes = np.empty(table.num_rows, dtype=np.int32)
+        values = rank(typed_column(column, table[column], policy), codes)
+        codes[codes < 0] = len(values)
+    with timed(timings, "partition"):
+        groups = anatomize(codes, int(asked.l), seed)
+    with timed(timings, "publish"):
+        released = [name for name in names if name in policy.quasi_identifiers + policy.kept]
+        keep = policy.order == "keep"
+        exact = _numbered(table.select(released), groups, None if keep else seed, threads)
+        # No value is twice in a group, so a row of a value in a group is a record; which one, the order must not tell.
+        hidden = _numbered(table.select([column]), groups, seed, threads)
+        hidden = hidden.select([GROUP, column]).append_column(COUNT, pa.array(np.ones(len(hidden), dtype=np.int64)))
+    certificate = Certificate(
+        policy,
+        Verification(table.num_rows, tuple(exact.column_names), int(groups.max()) + 1, ()),
+        _loss(policy, np.bincount(groups)),
+        seed,
+        "memory",
+        reason,
+        notes=(*source.notes, WARNING[0].upper() + WARNING[1:]),
+        timings=timings,
+    )
+    return AnatomyRelease(certificate, exact, hidden, source, threads)
+
+
+def _numbered(table: pa.Table, groups: NDArray[np.int32], seed: int | None, threads: int) -> pa.Table:
+    """The rows with the number of their group, from 1 on, in an order that depends on the seed and what they show."""
+    columns = {name: whole(column) for name, column in columns_of(table)}
+    columns[GROUP] = pa.array(groups.astype(np.int64) + 1)
+    if seed is None:
+        return pa.table(columns)
+    order = pa.array(random_order(groups, table, seed, threads=threads))
+    return pa.table({name: column.take(order) for name, column in columns.items()})
+
+
+def _no_clash(names: Sequence[str], policy: Policy) -> None:
+    for added in (GROUP, COUNT):
+        if added in names and (added == GROUP or added in policy.sensitive) and added not in policy.identifiers:
+            raise PolicyError(f"anatomy adds a column {added!r}, and there is one of that name already; rename it.")
+
+
+def _loss(policy: Policy, sizes: NDArray[np.integer]) -> Loss:
+    """Sizes of groups; no NCP: the quasi-identifiers are exact, and what is lost is the link to the sensitive value."""
+    lines = [Line(name, Kind.NOMINAL, pa.array([]), np.empty(0), missing=False) for name in policy.quasi_identifiers]
+    return loss(lines, np.full((len(sizes), len(lines)), np.nan), sizes)
+
+
+def verified_pair(
+    data: Path | pa.Table,
+    sensitive: Path | pa.Table,
+    columns: tuple[Sequence[str], Sequence[str]],
+    rows: int,
+    requirements: Sequence[Requirement],
+    missing: Sequence[str] = (),
+    *,
+    threads: int = 1,
+) -> Verification:
+    """Verify two tables, and fail closed.
+
+    Parameters
+    ----------
+    data, sensitive
+        Written files, or tables.
+    columns
+        The columns that both should have.
+    rows
+        The records that both should tell of.
+    """
+    with connect(threads) as connection:
+        found = open_table(connection, data, {GROUP}, "exact"), open_table(connection, sensitive, columns[1], "hidden")
+        if found != (tuple(columns[0]), tuple(columns[1])):
+            raise _failed("the written tables have other columns than they should")
+        group = _whole_number(f"c{found[0].index(GROUP)}")
+        connection.execute(f"CREATE TEMP TABLE there AS SELECT {group} AS g, count(*) AS n FROM exact GROUP BY g")
+        connection.execute(
+            "CREATE TEMP TABLE counted AS "
+            f"SELECT {_whole_number('c0')} AS g, c1 AS v, {_whole_number('c2')} AS n FROM hidden"
+        )
+        [(whole_rows, nameless)] = connection.execute(
+            "SELECT coalesce(sum(n), 0), count(*) FILTER (g IS NULL) FROM there"
+        ).fetchall()
+        [(counted, broken)] = connection.execute(
+            "SELECT coalesce(sum(n), 0), count(*) FILTER (g IS NULL OR n IS NULL OR n < 1) FROM counted"
+        ).fetchall()
+        if whole_rows != rows or counted != rows or nameless or broken:
+            raise _failed("the written tables tell of other records than they should")
+        [(apart,)] = connection.execute(
+            "SELECT count(*) FROM there FULL JOIN (SELECT g, sum(n) AS n FROM counted GROUP BY g) AS told USING (g) "
+            "WHERE there.n IS DISTINCT FROM told.n"
+        ).fetchall()
+        if apart:
+            raise _failed(f"{apart} groups have another number of records in the sensitive table")
+        # One row for each record, which is what requirements are about.
+        each = connection.sql("SELECT g, v FROM counted, range(counted.n)").to_arrow_table()
+    checked = verify(
+        each.rename_columns([GROUP, columns[1][1]]), requirements, {GROUP: [GROUP]}, missing=missing, threads=threads
+    )
+    for finding in checked.findings:
+        if not finding.holds:
+            raise _failed(
+                f"{finding.requirement.describe()} does not hold in {finding.violating_classes} "
+                f"of {finding.classes} groups"
+            )
+    return replace(checked, columns=found[0])
+
+
+def _whole_number(column: str) -> str:
+    """A column as whole numbers, null where it has none."""
+    # Not a plain cast of the column: DuckDB leaves that to its reader of CSV, which fails.
+    return f"TRY_CAST(concat({column}) AS BIGINT)"
+
+
+def _failed(why: str) -> VerificationError:
+    return VerificationError(f"Verification failed: {why}; nothing was released. Please report this.")

@@ -1,0 +1,1 @@
+"""Results for people: plots, and pages that put them together."""

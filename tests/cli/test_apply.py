@@ -1,0 +1,52 @@
+"""``rothko apply`` under a memory limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.conftest import Ran
+
+from rothko.data.patients import patients
+from rothko.data.source import Source
+
+Rothko = Callable[..., Ran]
+
+
+@pytest.mark.parametrize("limit", ["10MB", "100GB"])
+def test_a_limit_decides_whether_a_file_is_recoded_in_pieces(
+    limit: str, rothko: Rothko, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(patients(500, seed=1), "people.parquet")
+    pq.write_table(patients(300, seed=2), "new.parquet")
+    assert (
+        rothko("anonymize", "people.parquet", "--qi", "sex,zip", "--drop", "name", "--k", 5, "--out", "out").code == 0
+    )
+    whole, batches = Source.read, Source.batches
+    calls = []
+
+    def read(self: Source, **options: Any) -> Any:
+        calls.append("whole")
+        return whole(self, **options)
+
+    def pieces(self: Source, *args: Any, **options: Any) -> Any:
+        calls.append("pieces")
+        return batches(self, *args, **options)
+
+    monkeypatch.setattr(Source, "read", read)
+    monkeypatch.setattr(Source, "batches", pieces)
+    ran = rothko("apply", "out/recoding.json", "new.parquet", "--out", "recoded.parquet", "--memory", limit)
+    assert ran.code == 0, ran.err
+    assert "300 records in" in ran.out
+    assert pq.read_metadata("recoded.parquet").num_rows == 300
+    assert calls[0] == ("pieces" if limit == "10MB" else "whole")
+
+
+def test_a_limit_that_is_no_size_is_refused(rothko: Rothko, tmp_path: Path) -> None:
+    ran = rothko("apply", tmp_path / "r.json", tmp_path / "d.csv", "--out", tmp_path / "o.csv", "--memory", "much")
+    assert ran.code == 2
+    assert ran.err == "Error: --memory must be a size such as 512MB or 2GiB, not 'much'.\n"

@@ -1,0 +1,54 @@
+"""Plots of a comparison."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from rothko.cli.compare import PLOTS
+from rothko.comparison import Frontier, compare, most_private
+from rothko.data.census import census, census_policy
+from rothko.report.frontier import draw
+
+PEOPLE = census(300)
+POLICY = census_policy()
+
+
+@pytest.fixture(scope="module")
+def found() -> Frontier:
+    return compare(PEOPLE, POLICY, methods=["mondrian", "hilbert"], k=[2, 10, 400])
+
+
+def test_every_plot_in_both_forms_with_every_method(found: Frontier) -> None:
+    drawn = draw(found)
+    assert set(drawn) == set(PLOTS)
+    for name, content in drawn.items():
+        if name.endswith(".svg"):
+            text = " ".join(ElementTree.fromstring(content).itertext())
+            assert "hilbert" in text or b"hilbert" in content
+        else:
+            assert content.startswith(b"\x89PNG")
+
+
+def test_the_same_results_give_the_same_bytes(found: Frontier) -> None:
+    assert draw(found) == draw(found)
+
+
+def test_bounds_and_single_values_are_drawn() -> None:
+    assert draw(most_private(PEOPLE, POLICY, methods=["mondrian"], max_loss=0.5))
+    assert draw(compare(PEOPLE, POLICY, methods=["mondrian"], k=[400]))  # nothing ran
+    assert draw(compare(PEOPLE, POLICY, methods=["mondrian"], l=[2, 3]))
+
+
+def test_without_matplotlib_the_command_to_install_it_is_told() -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from rothko.errors import MissingExtraError\n"
+        "try:\n    import rothko.report.frontier\n"
+        "except MissingExtraError as error:\n    print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 'pip install "rothko[report]"' in ran.stdout
