@@ -11,7 +11,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import curves, foundation, requirements, scale, workload
+from benchmarks import curves, foundation, refine, requirements, scale, workload
 
 SUITES = {
     "foundation": foundation.run,
@@ -19,6 +19,7 @@ SUITES = {
     "workload": workload.run,
     "scale": scale.run,
     "curves": curves.run,
+    "refine": refine.run,
 }
 
 

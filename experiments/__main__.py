@@ -1,4 +1,4 @@
-"""``python -m experiments workload``, ``scale`` and ``curves``: run papers' experiments, check claims, draw figures.
+"""``python -m experiments workload``, ``scale``, ``curves``, ``sets``, ``refine``: run experiments, check claims, draw.
 
 ``python -m experiments page`` does the last two again from saved results, and refreshes the documentation.
 """
@@ -12,13 +12,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments import claims, curve_claims, curves, scale, scale_claims, workload
+from experiments import (
+    claims,
+    curve_claims,
+    curves,
+    refine,
+    refine_claims,
+    scale,
+    scale_claims,
+    sets,
+    sets_claims,
+    workload,
+)
 from experiments.protocol import Settings
 from experiments.workload import save
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parent.parent / "docs"
-CLAIMS = {"workload": claims.CLAIMS, "scale": scale_claims.CLAIMS, "curves": curve_claims.CLAIMS}
+CLAIMS = {
+    "workload": claims.CLAIMS,
+    "scale": scale_claims.CLAIMS,
+    "curves": curve_claims.CLAIMS,
+    "sets": sets_claims.CLAIMS,
+    "refine": refine_claims.CLAIMS,
+}
 """Part of a paper → what it claims there."""
 
 
@@ -33,11 +50,18 @@ def main() -> None:
     on_scale.add_argument("--rows", type=int, nargs="+", help="records of the tables of Figs. 17 to 21")
     on_curves = commands.add_parser("curves", help="run Figs. 12 to 20 of Ghinita et al.")
     on_curves.add_argument("--data", type=Path, help="folder of real tables; without it Fig. 12 is left out")
-    running = {on_workload: workload.FIGURES, on_scale: scale.FIGURES, on_curves: curves.FIGURES}
+    on_sets = commands.add_parser("sets", help="run Figs. 7 to 18, 20 and 21 of Podgursky; a pair by its first")
+    on_sets.add_argument("--data", type=Path, help="folder of real tables; without it Figs. 7 to 18 are left out")
+    on_refine = commands.add_parser("refine", help="run accuracy and time of Top-Down Refinement, and its column")
+    on_refine.add_argument("--data", type=Path, help="folder of real tables; without it Fig. 1 is left out")
+    running = {
+        on_workload: workload.FIGURES, on_scale: scale.FIGURES, on_curves: curves.FIGURES, on_sets: sets.FIGURES,
+        on_refine: refine.FIGURES,
+    }  # fmt: skip
     for command, figures in running.items():
         command.add_argument("--quick", action="store_true", help="fewer of everything: does it run?")
         command.add_argument("--figures", nargs="+", choices=figures, default=list(figures), help="which to run")
-        if command is not on_curves:  # its times are of one run at a time
+        if command not in (on_curves, on_sets):  # their times are of one run at a time
             command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     page = commands.add_parser("page", help="refresh the documentation from saved results")
     for command in (*running, page):
@@ -46,13 +70,19 @@ def main() -> None:
     if arguments.command == "page":
         for part in CLAIMS:
             if (saved := arguments.out / f"{part}.json").exists():
-                refresh(part, json.loads(saved.read_text("utf-8")), DOCS)
+                refresh(part, _beside(part, json.loads(saved.read_text("utf-8")), arguments.out), DOCS)
         return
     saved = arguments.out / f"{arguments.command}.json"
     asked: dict[str, Any] = {"keep": lambda results: save(results, saved)}
     if arguments.command == "curves":
         much = curves.Curves.quick(arguments.data) if arguments.quick else curves.Curves(arguments.data)
         found = curves.run(much, arguments.figures, **asked)
+    elif arguments.command == "sets":
+        many = sets.Sets.quick(arguments.data) if arguments.quick else sets.Sets(arguments.data)
+        found = sets.run(many, arguments.figures, **asked)
+    elif arguments.command == "refine":
+        some = refine.Refinement.quick(arguments.data) if arguments.quick else refine.Refinement(arguments.data)
+        found = refine.run(some, arguments.figures, workers=arguments.workers, **asked)
     elif arguments.command == "workload":
         most = (arguments.trials, arguments.data)
         settings = Settings.quick(*most) if arguments.quick else Settings(most[0], data=most[1])
@@ -61,9 +91,17 @@ def main() -> None:
         size = scale.Scale.quick() if arguments.quick else scale.Scale()
         size = replace(size, rows=tuple(arguments.rows)) if arguments.rows else size
         found = scale.run(size, arguments.figures, workers=arguments.workers, **asked)
-    found = save(found, saved)
+    found = _beside(arguments.command, save(found, saved), arguments.out)
     _draw(arguments.command, found, arguments.out)
     print(claims.table(claims.checked(found, CLAIMS[arguments.command])))
+
+
+def _beside(part: str, results: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Results of the workload experiments with the column of Top-Down Specialization, where that was run."""
+    column = folder / "refine.json"
+    if part != "workload" or not column.exists():
+        return results
+    return refine.with_tds(results, json.loads(column.read_text("utf-8")))
 
 
 def refresh(part: str, results: dict[str, Any], docs: Path) -> None:
@@ -83,10 +121,14 @@ def saved_claims(part: str, docs: Path) -> Path:
 
 def _draw(part: str, results: dict[str, Any], folder: Path) -> None:
     # Not loaded by the processes that run the trials.
-    from experiments import curve_figures, figures, scale_figures
+    from experiments import curve_figures, figures, refine_figures, scale_figures, sets_figures
 
     if part == "curves":  # another paper, whose figures have the same numbers
         figures.draw(results, folder, curve_figures.DRAWN, prefix="curve")
+    elif part == "sets":
+        figures.draw(results, folder, sets_figures.DRAWN, prefix="sets")
+    elif part == "refine":
+        figures.draw(results, folder, refine_figures.DRAWN, prefix="refine")
     else:
         figures.draw(results, folder, figures.DRAWN | scale_figures.DRAWN)
 

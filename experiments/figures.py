@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from experiments.protocol import GUIDED, MEDIAN, ORIGINAL
+from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, TDS
 from experiments.synthetic import RESTRICTED, SELECTION
 
 Results = Mapping[str, Any]
@@ -46,6 +46,7 @@ INK = {
     ORIGINAL: ("#000000", "none", "--"),
     GUIDED: ("#0072B2", "o", "-"),
     MEDIAN: ("#E69F00", "s", "-"),
+    TDS: ("#D55E00", "v", "-"),
     RESTRICTED: ("#CC79A7", "^", "-"),
     SELECTION: ("#009E73", "D", "-"),
 }
@@ -53,6 +54,7 @@ NAMES = {
     ORIGINAL: "original records",
     GUIDED: "InfoGain Mondrian",
     MEDIAN: "Median Mondrian",
+    TDS: "TDS",
     RESTRICTED: "Median Mondrian, age and salary only",
     SELECTION: "Selection Mondrian",
 }
@@ -150,8 +152,9 @@ def _figure_7(found: Results) -> Figure:
     for axes, (table, model) in zip(row.flat, panels, strict=True):
         by_method = found[table]["accuracy"][model]
         _level(axes, by_method[ORIGINAL]["1"])
-        for method in (GUIDED, MEDIAN):
-            _line(axes, by_method[method], method)
+        for method in (GUIDED, MEDIAN, TDS):
+            if len(by_method.get(method, ())) == len(by_method[GUIDED]):
+                _line(axes, by_method[method], method)
         axes.set(title=f"{titles[table]}: {MODELS[model]}", xlabel="k")
     for axes in row[:, 0]:
         axes.set_ylabel("accuracy")
@@ -246,8 +249,9 @@ def _figure_12(found: Results) -> Figure:
 
 def _figure_13(found: Results) -> Figure:
     figure, row = row_of(2, width=4.1, share=True)
-    for method in (ORIGINAL, GUIDED, MEDIAN):
-        _line(row[1], found["projection"]["tree"][method], method)
+    for method in (ORIGINAL, GUIDED, MEDIAN, TDS):
+        if method in found["projection"]["tree"]:
+            _line(row[1], found["projection"]["tree"][method], method)
         if method in found["selection"]["tree"]:
             _line(row[0], found["selection"]["tree"][method], method)
     row[0].set(title="selection, k = 50", xlabel="groups that are anonymised apart", ylabel="accuracy")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, one_sided
+from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, TDS, one_sided
 from experiments.synthetic import SELECTION
 
 Figures = Mapping[str, Any]
@@ -365,8 +365,57 @@ def fewer_attributes(model: str) -> Callable[[Figures], Finding]:
     return measure
 
 
-def not_yet(_: Figures) -> Finding:
-    return Finding("not yet: Top-Down Specialization comes with a later step")
+# ── Top-Down Specialization, whose column comes from :mod:`experiments.refine`
+
+NOT_RUN = Finding("not run: python -m experiments refine")
+
+
+def above_tds_everywhere(figures: Figures) -> Finding:
+    tree = figures["6"]["accuracy"]["tree"]
+    if TDS not in tree:
+        return NOT_RUN
+    tests = {f: one_sided(tree[GUIDED][f], scores) for f, scores in tree[TDS].items()}
+    better = sum(p < 0.001 for _, p in tests.values())
+    gains = ", ".join(f"C{f} {100 * difference:+.1f}" for f, (difference, _) in tests.items())
+    return Finding(
+        f"points: {gains}; with p < .001 in {better} of {len(tests)}; largest {_p(max(p for _, p in tests.values()))}",
+        better == len(tests),
+    )
+
+
+def above_tds_at(table: str, wanted: Mapping[str, str], bound: float) -> Callable[[Figures], Finding]:
+    """InfoGain above TDS for some models, each at its k."""
+
+    def measure(figures: Figures) -> Finding:
+        found = figures["7"][table]["accuracy"]
+        told, holds = [], True
+        for model, k in wanted.items():
+            by_k = found[model].get(TDS, {})
+            if k not in by_k or k not in found[model][GUIDED]:
+                return NOT_RUN
+            guided = found[model][GUIDED][k]
+            difference, p = one_sided(guided, by_k[k])
+            means = f"{100 * _mean(guided):.1f} % against {100 * _mean(by_k[k]):.1f} %"
+            told.append(f"{model}, k = {k}: {means}, {_points(difference)}, {_p(p)}")
+            holds = holds and p < bound
+        return Finding("; ".join(told), holds)
+
+    return measure
+
+
+def falls_fastest_for_tds(figures: Figures) -> Finding:
+    """By how much accuracy is below that with all attributes, on average over all numbers of attributes left out."""
+    found = figures["13"]["projection"]["tree"]
+    if TDS not in found:
+        return NOT_RUN
+    names = {ORIGINAL: "original", GUIDED: "InfoGain", MEDIAN: "Median", TDS: "TDS"}
+    falls = {}
+    for method in names:
+        means = [_mean(scores) for scores in found[method].values()]
+        falls[method] = means[0] - float(np.mean(means[1:]))
+    told = "; ".join(f"{name} {100 * falls[method]:.1f}" for method, name in names.items())
+    fastest = max(falls, key=falls.__getitem__)
+    return Finding(f"tree, points below the accuracy with all attributes, on average: {told}", fastest == TDS)
 
 
 # ── why claims do not hold

@@ -34,8 +34,9 @@ Scores = dict[tuple[str, ...], float]
 Spread = Callable[[Callable[..., Scores], Sequence[tuple[Any, ...]]], list[Scores]]
 """Call a function with each of the arguments, side by side, and return the answers in the same order."""
 
-ORIGINAL, GUIDED, MEDIAN = "original", "workload", "median"
-"""What a model learns from: the records, the release for the workload (InfoGain, Regression), Median's release."""
+ORIGINAL, GUIDED, MEDIAN, TDS = "original", "workload", "median", "tds"
+"""What a model learns from: the records, the release for the workload (InfoGain, Regression), Median's release, and
+that of Top-Down Specialization (:mod:`experiments.refine`)."""
 
 
 @dataclass(frozen=True, slots=True)

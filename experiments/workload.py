@@ -1,7 +1,7 @@
 """Workload-aware anonymization: the experiments of LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 4.
 
-Figs. 6 to 13. The same experiments are in their KDD 2006 paper. What they compare with, Top-Down Specialization, is
-not in rothko yet, so it has no column in the results.
+Figs. 6 to 13. The same experiments are in their KDD 2006 paper. What they compare with, Top-Down Specialization, has
+its column from :mod:`experiments.refine`.
 """
 
 from __future__ import annotations

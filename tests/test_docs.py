@@ -20,6 +20,7 @@ from rothko.cli import app
 from rothko.engines import ENGINES
 from rothko.errors import PolicyError
 from rothko.methods import METHODS
+from rothko.methods.sets import SET_METHODS
 from rothko.policy import Column, Policy
 from rothko.privacy import REQUIREMENTS
 from rothko.workload import TASKS
@@ -158,7 +159,7 @@ def test_every_public_name_has_its_section() -> None:
 
 def test_every_requirement_and_method_has_its_page() -> None:
     assert {p.stem for p in (DOCS / "requirements").glob("*.md")} == {"index", *REQUIREMENTS}
-    assert {p.stem for p in (DOCS / "methods").glob("*.md")} == set(METHODS)
+    assert {p.stem for p in (DOCS / "methods").glob("*.md")} == {*METHODS, *SET_METHODS}
 
 
 @page
@@ -184,7 +185,7 @@ def test_the_workload_page_says_what_is_refused_and_what_to_write() -> None:
 # ── Python blocks and links
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "workload.md", "metrics.md", "reference/python.md"])
+@pytest.mark.parametrize("name", ["tutorial.md", "workload.md", "metrics.md", "sets.md", "reference/python.md"])
 def test_python_blocks_run_and_print_what_they_say(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

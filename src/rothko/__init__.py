@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rothko import errors, privacy, workload
+    from rothko import errors, privacy, sets, workload
     from rothko.comparison import compare
     from rothko.data.csv_dialect import CsvOptions
     from rothko.data.draft import draft
@@ -55,6 +55,7 @@ __all__ = [
     "errors",
     "measure",
     "privacy",
+    "sets",
     "workload",
 ]
 
@@ -63,7 +64,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: importing rothko loads no Numba and no engine."""
     if name in _PLACES:
         value = getattr(importlib.import_module(_PLACES[name]), name)
-    elif name in ("errors", "privacy", "workload"):
+    elif name in ("errors", "privacy", "sets", "workload"):
         value = importlib.import_module(f"rothko.{name}")
     else:
         raise AttributeError(f"module 'rothko' has no attribute {name!r}")

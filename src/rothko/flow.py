@@ -32,6 +32,7 @@ from rothko.methods.anatomy import WARNING, Anatomy
 from rothko.methods.anatomy import refuse as refuse_anatomy
 from rothko.methods.method import LocalMethod
 from rothko.methods.partition import Partition
+from rothko.methods.refine import Refine
 from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
 from rothko.release.anatomy import AnatomyRelease, two_tables
@@ -221,7 +222,7 @@ def prepare(
     asked = engine or policy.engine.name
     name, reason = choose_engine(source.rows or 0, _size(source, policy), memory=memory, asked=asked)
     if name != "memory":
-        if isinstance(policy.method, LocalMethod | Anatomy):
+        if isinstance(policy.method, LocalMethod | Refine | Anatomy):
             raise PolicyError(
                 f"{policy.method.name} sees all records at once, in memory, and engine {name} was "
                 f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or use mondrian."
@@ -368,10 +369,10 @@ def check_method(policy: Policy) -> None:
             f"publish: region needs a global recoding, and {'relaxed Mondrian' if relaxed else policy.method.name} "
             f"has none; publish a range, or {'set relaxed: false' if relaxed else 'use mondrian'}."
         )
-    if isinstance(policy.method, LocalMethod):
+    if isinstance(policy.method, LocalMethod | Refine):
         policy.method.refuse(policy.workload)
     over = {frozenset(asked.over) for asked in policy.privacy if asked.over is not None}
-    if len(over) > 1:
+    if len(over) > 1 and not isinstance(policy.method, Refine):
         raise PolicyError(
             f"requirements are over {len(over)} different sets of quasi-identifiers, and {policy.method.name} makes "
             "classes over all of them together; use refine, which keeps to each set by itself, or remove 'over'."

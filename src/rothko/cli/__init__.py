@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rothko import __version__
-from rothko.cli import anonymize, apply, check, compare, demo, draft, evaluate, generate, measure, plan, schema
+from rothko.cli import anonymize, apply, check, compare, demo, draft, evaluate, generate, measure, plan, schema, sets
 from rothko.errors import PrivacyWarning, RothkoError
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (draft, anonymize, check, measure, compare, evaluate, apply, plan, generate, demo, schema):
+for command in (draft, anonymize, check, measure, compare, evaluate, apply, sets, plan, generate, demo, schema):
     command.register(app)
 
 

@@ -175,6 +175,32 @@ def range_counts(found: RangeCounts) -> Table:
     return table
 
 
+def set_requirement(found: dict[str, Any]) -> Table:
+    """Asked, achieved, holds of a release of sets."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("requirement", "asked", "achieved", "holds"):
+        table.add_column(title, justify="left" if title in ("requirement", "holds") else "right")
+    verdict = Text("yes", "green") if found["holds"] else Text("no", "red")
+    table.add_row(found["name"], f"{found['asked']:,}", f"{found['achieved']:,}", verdict)
+    return table
+
+
+def set_metrics(found: dict[str, Any]) -> Table:
+    """What a release of sets keeps."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("what")
+    table.add_column("number", justify="right")
+    table.add_column("meaning", style="dim")
+    table.add_row("utility kept", f"{100 * found['utility_kept']:.2f} %", f"{_number(found['utility'])} in all")
+    table.add_row(
+        "instances kept", f"{100 * found['instances_kept']:.2f} %", f"{found['instances']:,} items of records"
+    )
+    table.add_row("items kept", f"{100 * found['items_kept']:.2f} %", f"{found['items']:,} are published for somebody")
+    table.add_row("different sets", f"{found['classes']:,}", f"{found['average_class_size']:.1f} records on average")
+    table.add_row("empty", f"{found['empty']:,}", "records publish nothing")
+    return table
+
+
 def _short(number: float) -> str:
     """Four digits, a dash for what is not known.
 

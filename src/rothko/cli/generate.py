@@ -97,3 +97,55 @@ def census(
     console.out.print(f"{rows:,} records: {path}", markup=False)
     if policy is not None:
         console.out.print(str(policy), markup=False)
+
+
+@generators.command("longtail")
+def longtail(
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="A record a line (.txt) or a list column (.parquet).", show_default=False),
+    ],
+    n: Annotated[str, typer.Option("-n", "--rows", help="Number of records, also as 1e6.")] = "100000",
+    items: Annotated[int, typer.Option("--items", help="Number of items.")] = 1000,
+    mean: Annotated[float, typer.Option("--mean", help="Items of a record on average.")] = 40.0,
+    deviation: Annotated[float, typer.Option("--deviation", help="Standard deviation of their number.")] = 24.0,
+    most: Annotated[float, typer.Option("--most", help="Frequency of the first item.")] = 0.5,
+    least: Annotated[float, typer.Option("--least", help="Frequency of the last one.")] = 0.001,
+    targeting: Annotated[
+        bool, typer.Option("--targeting", help="20,616,891 records of 1,987 items, whatever -n and --items say.")
+    ] = False,
+    utility: Annotated[
+        Path | None,
+        typer.Option("--utility", help="Write a CSV file of items and utilities, too.", show_default=False),
+    ] = None,
+    seed: options.Seed = 0,
+    overwrite: options.Overwrite = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write sets of items with a long tail after Podgursky (2011), and utilities from 1 to 100."""
+    from rothko.cli import console
+    from rothko.data.longtail import TARGETING, LongTail, longtail_batches
+    from rothko.release.write import free_file, staging, write_batches
+
+    rows, size = TARGETING if targeting else (options.count("-n", n), items)
+    shape = LongTail(items=size, most=most, least=least, mean=mean, deviation=deviation, seed=seed)
+    free_file(out, overwrite=overwrite)
+    if out.suffix not in (".parquet", ".txt"):
+        raise InputError("generate longtail writes .parquet or .txt files.")
+    if utility is not None:
+        free_file(utility, overwrite=overwrite)
+    with staging() as stage:
+        place = stage.place_for(out)
+        if out.suffix == ".parquet":
+            write_batches(longtail_batches(rows, shape), place)
+        else:
+            with place.open("w", encoding="utf-8") as file:
+                for batch in longtail_batches(rows, shape):
+                    file.writelines(" ".join(record) + "\n" for record in batch.column(0).to_pylist())
+        if utility is not None:
+            lines = [f"{name},{worth}" for name, worth in zip(shape.names(), shape.utilities().tolist(), strict=True)]
+            stage.write(utility, "\n".join(["item,utility", *lines]) + "\n")
+        stage.commit()
+    console.out.print(f"{rows:,} records: {out}", markup=False)
+    if utility is not None:
+        console.out.print(str(utility), markup=False)

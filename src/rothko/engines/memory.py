@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from rothko.data.encode import Encoded
 from rothko.methods.method import LocalMethod
 from rothko.methods.mondrian import Mondrian, Problem, problem
 from rothko.methods.partition import Cuts, Partition
+from rothko.methods.refine import Refine
 from rothko.methods.repair import repaired
 from rothko.privacy.requirement import Requirement
 from rothko.workload.features import Groups
@@ -34,7 +36,7 @@ SUBTREES_PER_THREAD = 8
 def partition(
     encoded: Encoded,
     requirements: Sequence[Requirement],
-    method: Mondrian | LocalMethod,
+    method: Mondrian | Refine | LocalMethod,
     *,
     workload: Sequence[Task] = (),
     within: Groups | None = None,
@@ -62,6 +64,8 @@ def partition(
 
     if isinstance(method, LocalMethod):
         return _local(encoded, requirements, method, seed, threads, progress)
+    if isinstance(method, Refine):
+        return method.partition(encoded, requirements, workload=workload, progress=progress)
     arrays, table = problem(encoded, requirements, method, workload, within=within, threads=threads)
     nodes, low, high = _grow(table, arrays, arrays.first_phase if phase is None else phase, threads, progress)
     leaf = np.flatnonzero(nodes[:, ATTRIBUTE] == LEAF)
@@ -91,13 +95,14 @@ def _local(
     """The classes of a local method, repaired where that is asked for: half of the progress each."""
     if not method.repair:
         return method.partition(encoded, requirements, seed=seed, threads=threads, progress=progress)
-    shown = 0
+    shown, one_at_a_time = 0, Lock()
 
     def report(records: int) -> None:
         nonlocal shown
-        records = min(records, encoded.rows - shown)
-        shown += records
-        progress(records)
+        with one_at_a_time:  # blocks end in threads
+            records = min(records, encoded.rows - shown)
+            shown += records
+            progress(records)
 
     found = method.partition(
         encoded, requirements, seed=seed, threads=threads, progress=lambda records: report(records // 2)

@@ -34,6 +34,7 @@ from rothko.kernels.hull import (
     labels_cost,
     least_rise,
     ncp,
+    room_for_chain,
     weigh,
     width,
 )
@@ -47,9 +48,6 @@ RANDOM, PARTLY, LIFTING = 1, 2, 4
 
 TAKEN = np.int32(1 << 29)
 """Added to the NCP of tuples that are used up; above any NCP."""
-DEEP = 256
-"""How many levels a hierarchy may have."""
-
 
 room_for_boxes, room_for_values = hull.room, tally.room
 
@@ -72,7 +70,7 @@ def room(spec, tuples, records):
     taken, some = np.empty(records, dtype=np.int64), np.empty(records, dtype=np.int64)
     out, outs = np.empty((d, tuples), dtype=np.int32), np.empty(tuples, dtype=np.int32)
     where, gains = np.empty(tuples, dtype=np.int32), np.empty(widest, dtype=np.int64)
-    return each, total, taken, some, out, outs, where, gains, np.empty(DEEP, dtype=np.int32)
+    return each, total, taken, some, out, outs, where, gains, room_for_chain(spec)
 
 
 @compiled
@@ -295,6 +293,17 @@ def _compact(x, who, left, values, n):
 
 
 @compiled
+def _all_hold(outs, left, values, n, rules, facts, histograms, sums):
+    """Whether the rules hold for all tuples inside a box together."""
+    clear(rules, histograms, sums)
+    if rules.shape[0] > 0:
+        for t in range(n):
+            if outs[t] == 0:
+                count(values, t, left[t], rules, facts, histograms, sums)
+    return lacking(rules, facts, histograms, sums) < 0
+
+
+@compiled
 def group(
     spec, tree, leaf, table, x, who, left, values, n, k, rules, facts, way, random, low, high, mix, bits, size,
     tuples, classes, amounts, work, histograms, sums,
@@ -333,10 +342,12 @@ def group(
         taken[0], some[0] = s, left[s]
         if rules.shape[0] > 0 or left[s] < k:
             inside = np.int64(-1)
-            if way & LIFTING and rules.shape[0] == 0:
+            if way & LIFTING:
                 inside = lift(
                     spec, tree, leaf, low, high, mix, bits, m + 1, x, left, n, s, k, out, outs, where, taken, gains
                 )
+                if inside >= 0 and not _all_hold(outs, left, values, n, rules, facts, histograms, sums):
+                    inside = np.int64(-1)
             picked, have, lacks = _grow(
                 spec, tree, low, high, mix, bits, m, x, left, values, n, s, k, way, rules, facts, each, total, taken,
                 some, chain, histograms, sums,

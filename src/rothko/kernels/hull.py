@@ -35,6 +35,15 @@ def room(spec, words, classes):
 
 
 @compiled
+def room_for_chain(spec):
+    """An array for the nodes from any one up to the root, however deep a hierarchy is."""
+    longest = 1
+    for a in range(spec.shape[0]):
+        longest = max(longest, np.int64(spec[a, NODES]))
+    return np.empty(longest, dtype=np.int32)
+
+
+@compiled
 def begin(spec, leaf, low, high, mix, bits, c, x, t):
     """Let class ``c`` be tuple ``t`` alone."""
     for a in range(spec.shape[0]):

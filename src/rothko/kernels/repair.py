@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import cluster, compiled, hull, tally
-from rothko.kernels.cluster import DEEP, LIFTING, PARTLY, RANDOM, draw, group
-from rothko.kernels.hull import begin, copy_box, join_all, least_rise, ncp, union, unions
+from rothko.kernels.cluster import LIFTING, PARTLY, RANDOM, draw, group
+from rothko.kernels.hull import begin, copy_box, join_all, least_rise, ncp, room_for_chain, union, unions
 from rothko.kernels.tally import clear, count, lacking
 
 TRIES = 16
@@ -310,14 +310,11 @@ def _move(
             size[to] += amounts[e]
             cost[to] = ncp(spec, tree, low, high, mix, to)
             size[c] -= amounts[e]
-            if slim[i] < cost[c]:
-                _box(spec, tree, leaf, low, high, mix, bits, c, x, held, follow, head[c])
-                cost[c] = slim[i]
-                count = -1  # what the others save has changed; those before this one are not asked again
-            else:
-                count -= 1
-                for j in range(i, count):
-                    some[j], slim[j] = some[j + 1], slim[j + 1]
+            # What the others save has changed, also where the box has not: two may have held it open between them.
+            # Those before this one are not asked again.
+            _box(spec, tree, leaf, low, high, mix, bits, c, x, held, follow, head[c])
+            cost[c] = ncp(spec, tree, low, high, mix, c)
+            count = -1
 
 
 @compiled
@@ -363,7 +360,7 @@ def _recluster(
     work = room_for_tuples(spec, n, records)
     entry_tuple, entry_class = np.empty(records, dtype=np.int64), np.empty(records, dtype=np.int64)
     entry_amount = np.empty(records, dtype=np.int64)
-    together, chain = np.empty(most, dtype=np.int32), np.empty(DEEP, dtype=np.int32)
+    together, chain = np.empty(most, dtype=np.int32), room_for_chain(spec)
     near, far = np.empty(nearest + 1, dtype=np.int64), np.empty(nearest + 1, dtype=np.int64)
     for _ in range(steps):
         c, other = draw(random, m), draw(random, m)
@@ -504,7 +501,7 @@ def repair(
         )  # fmt: skip
     if absorb and loose >= 0:
         m = _absorb(
-            spec, tree, leaf, low, high, mix, bits, m, x, k, size, cost, after, np.empty(DEEP, dtype=np.int32), held,
+            spec, tree, leaf, low, high, mix, bits, m, x, k, size, cost, after, room_for_chain(spec), held,
             left, follow, head, loose, values, rules, facts, histograms, sums,
         )  # fmt: skip
         loose = np.int64(-1)

@@ -24,11 +24,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.encode import Encoded, encode, rank
+from rothko.data.encode import encode, rank
 from rothko.data.line import Line, as_text
 from rothko.data.schema import typed, with_one_missing
 from rothko.errors import InputError, nearest
 from rothko.policy import Policy
+from rothko.release.column_recoding import ColumnRecoding
 from rothko.release.recoding import Recoding
 
 Form = Literal["corners", "midpoint", "mean", "sample"]
@@ -99,7 +100,7 @@ class Regions:
     names: tuple[str, ...]
     """The quasi-identifiers among the features."""
     low: Floats
-    """(classes + 1, names): where each region begins."""
+    """(classes + 1, names): where each region begins; by part where every column is recoded by itself."""
     high: Floats
     """(classes + 1, names): where it ends."""
     mean: Floats
@@ -131,19 +132,25 @@ class Regions:
         columns = typed(table, policy)
         encoded = encode(columns, policy)
         classes = recoding.place(columns) if classes is None else classes
-        low, high = _boxes(encoded, classes, recoding.classes)
+        by_line = recoding.parts(columns) if isinstance(recoding, ColumnRecoding) else None
+        counts = [a.parts if by_line is not None else recoding.classes for a in recoding.attributes]
         chosen = policy.quasi_identifiers if features is None else tuple(features)
         at = [i for i, line in enumerate(encoded.lines) if line.name in chosen]
-        ends = [_region(encoded.lines[i], low[i], high[i]) for i in at]
-        means = [_means(encoded.lines[i], encoded.codes[i], classes, low[i], high[i]) for i in at]
+        ends, means = [], []
+        for i in at:
+            line, codes, owner = encoded.lines[i], encoded.codes[i], classes if by_line is None else by_line[i]
+            low, high = _boxes(codes, owner, counts[i])
+            rows = max(counts) + 1
+            ends.append(tuple(_padded(end, rows) for end in _region(line, low, high)))
+            means.append(_padded(_means(line, codes, owner, low, high), rows))
         names = tuple(encoded.lines[i].name for i in at)
         plain = _plain_values(table, policy, [name for name in chosen if name not in policy.quasi_identifiers])
         return cls(
             recoding=recoding,
             names=names,
-            low=_beside([begin for begin, _ in ends], recoding.classes + 1),
-            high=_beside([end for _, end in ends], recoding.classes + 1),
-            mean=_beside(means, recoding.classes + 1),
+            low=_beside([begin for begin, _ in ends], max(counts) + 1),
+            high=_beside([end for _, end in ends], max(counts) + 1),
+            mean=_beside(means, max(counts) + 1),
             whole=np.array([_takes_whole_numbers(encoded.lines[i].values) for i in at], dtype=np.bool_),
             plain=tuple(Points.of(name, values) for name, values in plain.items()),
         )
@@ -169,23 +176,37 @@ class Regions:
         classes
             The region of each record, where :meth:`place` has told it already.
         """
-        classes = self.place(table) if classes is None else classes
+        rows = self._rows(table, classes)
+        low, high = (_beside([end[rows[i], i] for i in range(len(rows))], table.num_rows) for end in self._ends)
         columns: list[Floats]
         if form == "corners":
-            low, high = self.low[classes], self.high[classes]
             columns = [end[:, i] for i in range(len(self.names)) for end in (low, high)]
         elif form == "sample":
-            drawn = self._draw(classes, np.random.default_rng(seed))
+            drawn = self._draw(low, high, np.random.default_rng(seed))
             columns = [drawn[:, i] for i in range(len(self.names))]
         else:
             numbers = self.mean if form == "mean" else middle(self.low, self.high)
-            columns = [numbers[classes, i] for i in range(len(self.names))]
+            columns = [numbers[rows[i], i] for i in range(len(self.names))]
         plain = [_points(point, table, table, self.recoding.policy) for point in self.plain]
         return _beside(columns + plain, table.num_rows)
 
-    def _draw(self, classes: NDArray[np.int32], stream: np.random.Generator) -> Floats:
+    @property
+    def _ends(self) -> tuple[Floats, Floats]:
+        return self.low, self.high
+
+    def _rows(self, table: pa.Table, classes: NDArray[np.int32] | None) -> Sequence[NDArray[np.int32]]:
+        """Of each quasi-identifier: where the region of every record stands; -1 for one that cannot be placed.
+
+        A recoding of every column by itself has regions for combinations that no class has.
+        """
+        if not isinstance(self.recoding, ColumnRecoding):
+            return [self.place(table) if classes is None else classes] * len(self.names)
+        policy = self.recoding.policy
+        found = self.recoding.parts(typed(table, _only(policy, policy.quasi_identifiers)))
+        return [found[i] for i, attribute in enumerate(self.recoding.attributes) if attribute.name in self.names]
+
+    def _draw(self, low: Floats, high: Floats, stream: np.random.Generator) -> Floats:
         """A point in the region of each record; one that the attribute can take."""
-        low, high = self.low[classes], self.high[classes]
         share = stream.random(low.shape)
         steps = np.minimum(np.floor(share * (high - low + 1)), high - low)
         return low + np.where(self.whole, steps, share * (high - low))
@@ -257,12 +278,19 @@ def _ends(numbers: Floats) -> tuple[float, float]:
     return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
 
 
-def _boxes(encoded: Encoded, classes: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(lines, classes): the lowest and the highest code of every class."""
+def _boxes(
+    codes: NDArray[np.int32], classes: NDArray[np.int32], count: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The lowest and the highest code of every class."""
     order = np.argsort(classes, kind="stable")
     starts = np.searchsorted(classes[order], np.arange(count))
-    sorted_codes = encoded.codes[:, order]
-    return np.minimum.reduceat(sorted_codes, starts, axis=1), np.maximum.reduceat(sorted_codes, starts, axis=1)
+    held = codes[order]
+    return np.minimum.reduceat(held, starts), np.maximum.reduceat(held, starts)
+
+
+def _padded(numbers: Floats, rows: int) -> Floats:
+    """Numbers of which the last, that of the whole line, is repeated up to so many."""
+    return np.append(numbers, np.full(rows - len(numbers), numbers[-1]))
 
 
 def _region(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[Floats, Floats]:

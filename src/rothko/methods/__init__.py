@@ -11,11 +11,12 @@ from rothko.methods.hilbert import Hilbert, HilbertFast
 from rothko.methods.idistance import IDistance, IDistanceFast
 from rothko.methods.method import LocalMethod
 from rothko.methods.mondrian import Mondrian
+from rothko.methods.refine import Refine
 from rothko.methods.topdown import TopDown
 
-METHODS: dict[str, type[Mondrian | LocalMethod | Anatomy]] = {
+METHODS: dict[str, type[Mondrian | Refine | LocalMethod | Anatomy]] = {
     method.name: method
-    for method in (Mondrian, Hilbert, HilbertFast, IDistance, IDistanceFast, Cluster, TopDown, Anatomy)
+    for method in (Mondrian, Refine, Hilbert, HilbertFast, IDistance, IDistanceFast, Cluster, TopDown, Anatomy)
 }
 """Policy name → method."""
 
@@ -28,5 +29,6 @@ __all__ = [
     "IDistance",
     "IDistanceFast",
     "Mondrian",
+    "Refine",
     "TopDown",
 ]

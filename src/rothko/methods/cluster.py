@@ -9,6 +9,9 @@ A class begins with the tuple of most records and takes the nearest ones, or is 
 is where most of the gain comes from. Small tables are one block; large ones are cut into blocks along the curve, so
 that time grows as the records do.
 
+Values that are spread evenly are grouped better by cutting than by growing: where Median Mondrian loses far less than
+the clusters, its classes are repaired in their place.
+
 All requirements are built in: while one lacks, a class takes only records that bring it nearer. Records that are left
 in a block go to the blocks of a second round, of four times the size, and so on; the last ones join classes that
 hold with them, or make classes merge.
@@ -26,6 +29,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.methods.method import LocalMethod, Progress, flag
+from rothko.methods.mondrian import Mondrian
 from rothko.methods.partition import Partition
 from rothko.methods.repair import cut_evenly, joined, settled
 from rothko.methods.tuples import Entries, Tuples
@@ -39,6 +43,8 @@ WHOLE = 3_000_000_000
 """A table is clustered as a whole while tuples times tuples times lines are no more: about two seconds."""
 WORK = 300_000_000
 """The same for tuples times tuples of a block, of larger tables."""
+FAR_LESS = 0.85
+"""Repair gains more on clusters than on classes that were cut: these must lose less than so much of what those do."""
 LARGE_K = 10
 """From this k on lifting is tried: below it gains less than its time."""
 
@@ -67,9 +73,13 @@ class Cluster(LocalMethod):
         self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
     ) -> Partition:
         """Cluster the records, block by block."""
+        from rothko.engines import memory
+
         tuples = Tuples.of(encoded, requirements, threads=threads)
-        entries = _clustered(tuples, self._size(tuples), seed, threads, progress)
-        return tuples.partition(entries)
+        clustered = tuples.partition(_clustered(tuples, self._size(tuples), seed, threads, progress))
+        cut = memory.partition(encoded, requirements, Mondrian(), threads=threads)
+        cut = Partition.local(encoded, cut.class_of(), cut.classes)
+        return cut if _loss(encoded, cut) < FAR_LESS * _loss(encoded, clustered) else clustered
 
     def _size(self, tuples: Tuples) -> int:
         """Records of a block."""
@@ -79,6 +89,12 @@ class Cluster(LocalMethod):
         if work * tuples.count <= WHOLE:
             return rows
         return max(LEAST_BLOCK, CLASSES_IN_BLOCK * tuples.k, WORK * rows // (work * tuples.count))
+
+
+def _loss(encoded: Encoded, partition: Partition) -> float:
+    from rothko.metrics.loss import class_widths, loss
+
+    return loss(encoded.lines, class_widths(encoded.lines, partition), partition.sizes).gcp
 
 
 def _clustered(tuples: Tuples, block: int, seed: int, threads: int, progress: Progress) -> Entries:
@@ -96,7 +112,10 @@ def _clustered(tuples: Tuples, block: int, seed: int, threads: int, progress: Pr
         left = np.bincount(found.tuples[loose], weights=found.amounts[loose], minlength=tuples.count).astype(np.int64)
         done = found.where(~loose)
         block *= 4
-    return settled(tuples, found) if remaining else found
+    if remaining:
+        found = settled(tuples, found)
+        progress(remaining)
+    return found
 
 
 def _cluster_blocks(

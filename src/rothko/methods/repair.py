@@ -48,9 +48,12 @@ class Effort:
         # clustered anew, which are some k for each class.
         block = COMPARED * k // (tuples.count * lines)
         again = COMPARED / (NEAREST * NEAREST / 4 * rows * k * lines)
-        return cls(block=min(max(block, 20 * k, 2_000), 15_000), passes=3, steps=min(again, 1.0))
+        steps = min(again, 10.0 if rows <= TINY else 1.0)
+        return cls(block=min(max(block, 20 * k, 2_000), 15_000), passes=10 if rows <= TINY else 3, steps=steps)
 
 
+TINY = 5_000
+"""Tables up to so many records are repaired until little is left to gain."""
 SMALL = 50_000
 """Tables up to so many records are repaired thoroughly."""
 MIDDLING = 200_000
@@ -149,8 +152,10 @@ def _ranks(tuples: Tuples, turn: int, threads: int) -> NDArray[np.int64]:
     lines = len(tuples.encoded.lines)
     turned = np.roll(np.arange(lines), turn).tolist()
     order = hilbert_order(tuples.encoded, threads=threads, shift=[TURN * turn % 1] * lines, attributes=turned)
+    # Tuples that differ only in sensitive values share a place: which of them comes first is up to the input.
+    codes = tuples.encoded.codes[:, order]
     place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    place[order] = np.cumsum(np.append(True, (codes[:, 1:] != codes[:, :-1]).any(axis=0)))
     return place[tuples.records[tuples.starts[:-1]]]
 
 

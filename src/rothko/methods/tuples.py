@@ -164,7 +164,8 @@ def lay_out_whole(given: Sequence[Line], codes: NDArray[np.int32]) -> tuple[Line
         else:
             tree = line.tree
             assert tree is not None
-            wide = np.where(tree.low == tree.high, 0, np.rint(full * (tree.high - tree.low + 1) / line.size))
+            # 1.0: in floating point, since whole numbers of 32 bits would overflow.
+            wide = np.where(tree.low == tree.high, 0, np.rint(full * (tree.high - tree.low + 1.0) / line.size))
             about |= {"begin": leaf, "node": nodes, "nodes": len(tree.parent)}
             trees.append(
                 np.column_stack([np.where(tree.parent < 0, -1, tree.parent + nodes), tree.low, tree.high, wide])

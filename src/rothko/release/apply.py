@@ -74,7 +74,7 @@ def apply_file(
     at_once = 20 * source.bytes + (0 if memory is None else BASELINE) < limit
     tables = iter([source.read(as_text=as_text)]) if at_once else source.batches(as_text=as_text)
     names = {name: [column.name for column in columns] for name, columns in phi.published.items()}
-    anonymity = next((r for r in phi.policy.privacy if isinstance(r, KAnonymity)), KAnonymity(k=2))
+    anonymity = [r for r in phi.policy.privacy if isinstance(r, KAnonymity)]
     random = np.random.default_rng(secrets.randbits(128))
     columns: tuple[str, ...] = ()
     rows = suppressed = 0
@@ -89,20 +89,27 @@ def apply_file(
                 file.write(as_rows(recoded))
                 columns = tuple(recoded.column_names)
                 rows, suppressed = rows + recoded.num_rows, suppressed + unknown
-        found = verify(temporary, [anonymity], names, memory=None if at_once else max((limit - BASELINE) // 2, LEAST))
+        found = verify(
+            temporary,
+            anonymity or [KAnonymity(k=2)],
+            names,
+            memory=None if at_once else max((limit - BASELINE) // 2, LEAST),
+        )
         if found.rows != rows or found.columns != columns:
             raise VerificationError(
                 "Verification failed: the written file has other rows or columns than it should; it was removed."
             )
         stage.commit()
+    # Of several, each over its own quasi-identifiers, the one that is missed most.
+    weakest = min(found.findings, key=lambda finding: finding.achieved - finding.asked)
     return Applied(
         path=target,
         rows=rows,
         suppressed=suppressed,
         classes=found.classes,
-        regions=phi.classes,
-        smallest=int(found.findings[0].achieved),
-        k=max((r.k for r in phi.policy.privacy if isinstance(r, KAnonymity)), default=0),
+        regions=phi.regions,
+        smallest=int(weakest.achieved),
+        k=int(weakest.asked) if anonymity else 0,
     )
 
 

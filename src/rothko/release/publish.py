@@ -6,9 +6,9 @@
 ``bounds``  two columns, ``age_min`` and ``age_max``, in the type of the data; other columns as ``range``
 
 A tree node publishes its label and the root ``*``; a set of values without hierarchy ``{a, b}``, the whole
-line ``*``. A class in which everything is missing publishes a missing value, one that mixes missing and
-present values ``*`` (a missing value where the form is a number). Range and region columns are always
-text, so that the schema of a release does not depend on its data.
+line ``*``, values that are suppressed one by one ``⊥``. A class in which everything is missing publishes a missing
+value, one that mixes missing and present values ``*`` (a missing value where the form is a number). Range and region
+columns are always text, so that the schema of a release does not depend on its data.
 
 Where a method recodes every line by itself, what a class shows is what its part of the line shows: ranges, bounds and
 means are those of the part in the whole table, so that the same value shows the same in every class.

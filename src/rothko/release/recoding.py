@@ -12,6 +12,8 @@ exactly one region. ``apply`` sends unseen records there:
 
 A new record joins its class: it shows what the class shows. With ``range`` that is the box around the
 records of the release, which may not reach to the new value; ``region`` shows labels that hold for all.
+
+A method that treats every column by itself has a recoding of another form: :mod:`rothko.release.column_recoding`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from rothko.data.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import open_source
-from rothko.errors import InputError
+from rothko.errors import InputError, PolicyError
 from rothko.methods.partition import Cuts, Partition
 from rothko.policy import Column, Policy
 from rothko.release.publish import ROOT, Published
@@ -186,6 +188,10 @@ class Recoding:
         cls, encoded: Encoded, partition: Partition, published: Mapping[str, Sequence[Published]], policy: Policy
     ) -> Recoding | None:
         """The recoding behind a partition; None where the method is local and has none."""
+        if partition.parts is not None:
+            from rothko.release.column_recoding import ColumnRecoding
+
+            return ColumnRecoding.by_column(encoded, partition, published, policy)
         cuts = partition.cuts
         if cuts is None:
             return None
@@ -212,6 +218,11 @@ class Recoding:
     def classes(self) -> int:
         """How many regions there are."""
         return int(np.count_nonzero(self.tree["leaf"] >= 0))
+
+    @property
+    def regions(self) -> int:
+        """How many regions there are for new records; each is that of a class."""
+        return self.classes
 
     def rules(self) -> pa.Table:
         """One box per class: the region of each quasi-identifier in words."""
@@ -257,10 +268,24 @@ class Recoding:
         columns: dict[str, Any] = {}
         for name in table.column_names:
             if name in self.published:
-                columns |= {column.name: _shown(column, classes) for column in self.published[name]}
+                columns |= {column.name: shown_as(column, classes) for column in self.published[name]}
             elif name not in self.policy.identifiers:
                 columns[name] = table[name]
         return pa.table(columns), int(np.count_nonzero(classes < 0))
+
+    def to_sql(self, table: str = "records") -> str:
+        """The recoding as an SQL query; see :meth:`rothko.release.column_recoding.ColumnRecoding.to_sql`."""
+        raise PolicyError(self._not_by_column("SQL"))
+
+    def to_hierarchies(self, folder: str | Path, data: Any) -> list[Path]:
+        """Hierarchies; see :meth:`rothko.release.column_recoding.ColumnRecoding.to_hierarchies`."""
+        raise PolicyError(self._not_by_column("hierarchies"))
+
+    def _not_by_column(self, what: str) -> str:
+        return (
+            f"a recoding by {self.policy.method.name} looks at several columns at once and cannot be written as "
+            f"{what}; use refine, whose recoding is one function per column."
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the recoding as JSON; large ones keep their arrays in Parquet files beside it."""
@@ -277,7 +302,7 @@ class Recoding:
                     {
                         "column": c.name,
                         "type": str(c.values.type),
-                        "values": _to_json(c.values),
+                        "values": to_json(c.values),
                         "of_class": c.of_class.tolist(),
                     }
                     for c in columns
@@ -308,6 +333,10 @@ class Recoding:
         if not isinstance(head, dict) or head.get("format") != FORMAT:
             raise InputError(f"{path.name} is not a recoding of this version ({FORMAT!r}).")
         try:
+            if "kind" in head:
+                from rothko.release.column_recoding import ColumnRecoding
+
+                return ColumnRecoding.from_dict(head, path)
             return cls._from_dict(head, path)
         except (KeyError, ValueError, TypeError, OSError, pa.ArrowException):
             raise InputError(f"{path.name} is damaged, or a file that belongs to it is missing.") from None
@@ -324,14 +353,14 @@ class Recoding:
         table = dict(columns_of(pq.read_table(shown))) if large else {}
 
         def read(column: dict[str, Any]) -> Published:
-            kind = _type(column["type"])
+            kind = type_of(column["type"])
             if not large:
                 of_class = np.array(column["of_class"], dtype=np.int32)
-                return Published(column["column"], _from_json(column["values"], kind), of_class)
+                return Published(column["column"], from_json(column["values"], kind), of_class)
             return by_class(column["column"], table[column["column"]].cast(kind))
 
         published = {name: tuple(read(column) for column in columns) for name, columns in head["published"].items()}
-        return cls(Policy.parse(head["policy"]), tuple(map(_attribute_from_dict, head["attributes"])), tree, published)
+        return cls(Policy.parse(head["policy"]), tuple(map(attribute_from_dict, head["attributes"])), tree, published)
 
 
 def large_files(path: Path) -> tuple[Path, Path]:
@@ -393,7 +422,7 @@ def _counting(times: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
 
 
-def _shown(column: Published, classes: NDArray[np.int32]) -> pa.Array:
+def shown_as(column: Published, classes: NDArray[np.int32]) -> pa.Array:
     """What each record shows; the root, or nothing where the form is a number, for a suppressed one."""
     kind = column.values.type
     values = pa.concat_arrays([column.values, pa.array([ROOT if pa.types.is_string(kind) else None], kind)])
@@ -407,8 +436,8 @@ def _attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
         "kind": attribute.kind.name.lower(),
         "type": str(attribute.type),
         "parts": attribute.parts,
-        "edges": _to_json(attribute.edges),
-        "ends": _to_json(attribute.ends),
+        "edges": to_json(attribute.edges),
+        "ends": to_json(attribute.ends),
         "labels": attribute.labels.to_pylist(),
         "part": attribute.part.tolist(),
         "missing_part": attribute.missing_part,
@@ -416,15 +445,16 @@ def _attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
     }
 
 
-def _attribute_from_dict(data: dict[str, Any]) -> Attribute:
-    kind = _type(data["type"])
+def attribute_from_dict(data: dict[str, Any]) -> Attribute:
+    """A quasi-identifier from what the JSON of a recoding has of it."""
+    kind = type_of(data["type"])
     return Attribute(
         name=data["name"],
         kind=Kind[data["kind"].upper()],
         type=kind,
         parts=data["parts"],
-        edges=_from_json(data["edges"], kind),
-        ends=_from_json(data["ends"], kind),
+        edges=from_json(data["edges"], kind),
+        ends=from_json(data["ends"], kind),
         labels=pa.array(data["labels"], pa.string()),
         part=np.array(data["part"], dtype=np.int32),
         missing_part=data["missing_part"],
@@ -432,7 +462,7 @@ def _attribute_from_dict(data: dict[str, Any]) -> Attribute:
     )
 
 
-def _to_json(values: pa.Array) -> list[Any]:
+def to_json(values: pa.Array) -> list[Any]:
     """Numbers as numbers, everything else as text."""
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_string(values.type):
         listed: list[Any] = values.to_pylist()
@@ -441,7 +471,8 @@ def _to_json(values: pa.Array) -> list[Any]:
     return texts
 
 
-def _from_json(values: list[Any], kind: pa.DataType) -> pa.Array:
+def from_json(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """The reverse of :func:`to_json`."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind):
         return pa.array(values, kind)
     if pa.types.is_boolean(kind):
@@ -449,10 +480,10 @@ def _from_json(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, pa.string()).cast(kind)
 
 
-def _type(text: str) -> pa.DataType:
+def type_of(text: str) -> pa.DataType:
     """An Arrow type from its own name.
 
-    >>> _type("timestamp[us, tz=UTC]"), _type("decimal128(5, 2)"), _type("date32[day]")
+    >>> type_of("timestamp[us, tz=UTC]"), type_of("decimal128(5, 2)"), type_of("date32[day]")
     (TimestampType(timestamp[us, tz=UTC]), Decimal128Type(decimal128(5, 2)), DataType(date32[day]))
     """
     name, _, rest = text.replace("(", "[").rstrip(")]").partition("[")

@@ -311,9 +311,9 @@ def output_file(out: Path, *, source: Path | None, overwrite: bool) -> Path:
     return out
 
 
-def free_file(path: Path, *, overwrite: bool) -> None:
+def free_file(path: Path, *, overwrite: bool, source: Path | None = None) -> None:
     """Refuse a file of any ending that exists or cannot be written, before any work is done."""
-    _free(path, None, overwrite)
+    _free(path, source, overwrite)
     _writable(path)
 
 

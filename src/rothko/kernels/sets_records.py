@@ -1,0 +1,198 @@
+"""Records that are sets of items, in CSR form: record i owns ``items[starts[i] : starts[i + 1]]``.
+
+What every method for sets needs: records put in order, items counted, the items that the records of a class share,
+equal sets found, and records that contain a set counted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rothko.kernels import compiled
+
+SHORT = 24
+"""Records up to this length are sorted by insertion, in place."""
+
+
+@compiled
+def _sort(items, begin, end):
+    """Sort one record in place: most have a few dozen items at most, for which a library's sort takes longer."""
+    if end - begin > SHORT:
+        items[begin:end] = np.sort(items[begin:end])
+        return
+    for i in range(begin + 1, end):
+        item = items[i]
+        j = i
+        while j > begin and items[j - 1] > item:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = item
+
+
+@compiled
+def tidy(starts, items):
+    """Sort each record and keep one of equal items, in place; returns how many items are left."""
+    kept = 0
+    begin = starts[0]
+    for i in range(len(starts) - 1):
+        end = starts[i + 1]
+        rising = True
+        for j in range(begin + 1, end):
+            if items[j - 1] >= items[j]:
+                rising = False
+                break
+        if not rising:
+            _sort(items, begin, end)
+        starts[i] = kept
+        for j in range(begin, end):
+            if j == begin or items[j] != items[j - 1]:
+                # Never ahead of what is read: the item before was read already.
+                items[kept] = items[j]
+                kept += 1
+        begin = end
+    starts[len(starts) - 1] = kept
+    return kept
+
+
+@compiled
+def count_items(items, size):
+    """How often each item occurs."""
+    counts = np.zeros(size, dtype=np.int64)
+    for j in range(len(items)):
+        counts[items[j]] += 1
+    return counts
+
+
+@compiled
+def shared(order, bounds, starts, items, size):
+    """The items that all records of a class have.
+
+    Parameters
+    ----------
+    order
+        Record numbers; class c owns ``order[bounds[c] : bounds[c + 1]]``.
+
+    Returns
+    -------
+    CSR over the classes.
+    """
+    classes = len(bounds) - 1
+    out_starts = np.zeros(classes + 1, dtype=np.int64)
+    room = max(len(items) // 8, 1024)
+    out = np.empty(room, dtype=np.int32)
+    seen = np.zeros(size, dtype=np.int64)  # how many records of the class have the item, of those that all have it
+    filled = 0
+    for c in range(classes):
+        begin, end = bounds[c], bounds[c + 1]
+        if end > begin:
+            first = order[begin]
+            for j in range(starts[first], starts[first + 1]):
+                seen[items[j]] = 1
+            for i in range(begin + 1, end):
+                record = order[i]
+                for j in range(starts[record], starts[record + 1]):
+                    if seen[items[j]] == i - begin:
+                        seen[items[j]] += 1
+            for j in range(starts[first], starts[first + 1]):
+                item = items[j]
+                if seen[item] == end - begin:
+                    if filled == room:
+                        room *= 2
+                        wider = np.empty(room, dtype=np.int32)
+                        wider[:filled] = out
+                        out = wider
+                    out[filled] = item
+                    filled += 1
+                seen[item] = 0
+        out_starts[c + 1] = filled
+    return out_starts, out[:filled].copy()
+
+
+@compiled
+def spread(rows, starts, items):
+    """The rows of a CSR matrix in the order asked for, each as often as it is asked for."""
+    out_starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    for i in range(len(rows)):
+        out_starts[i + 1] = out_starts[i] + starts[rows[i] + 1] - starts[rows[i]]
+    out = np.empty(out_starts[len(rows)], dtype=np.int32)
+    for i in range(len(rows)):
+        begin = starts[rows[i]]
+        to = out_starts[i]
+        for j in range(starts[rows[i] + 1] - begin):
+            out[to + j] = items[begin + j]
+    return out_starts, out
+
+
+@compiled
+def hashes(starts, items, first, second):
+    """Two hashes of each record from random numbers of the items: equal sets have equal ones."""
+    n = len(starts) - 1
+    out = np.zeros((n, 2), dtype=np.uint64)
+    for i in range(n):
+        for j in range(starts[i], starts[i + 1]):
+            out[i, 0] += first[items[j]]
+            out[i, 1] ^= second[items[j]]
+    return out
+
+
+@compiled
+def by_item(starts, items, size):
+    """The records of each item, rising: the transposed matrix."""
+    out_starts = np.zeros(size + 1, dtype=np.int64)
+    for j in range(len(items)):
+        out_starts[items[j] + 1] += 1
+    for item in range(size):
+        out_starts[item + 1] += out_starts[item]
+    records = np.empty(len(items), dtype=np.int32)
+    filled = out_starts[:size].copy()
+    for i in range(len(starts) - 1):
+        for j in range(starts[i], starts[i + 1]):
+            records[filled[items[j]]] = i
+            filled[items[j]] += 1
+    return out_starts, records
+
+
+@compiled
+def fewest_containing(asked_starts, asked, starts, items, holder_starts, holders, enough):
+    """The smallest number of records that contain a set, over all sets asked about.
+
+    Each is looked for among the records of its rarest item, and only until as many are found as of the worst set so
+    far, so most sets take a few records; ask about large sets first.
+
+    Parameters
+    ----------
+    holder_starts, holders
+        The records of each item, see :func:`by_item`.
+    enough
+        Counting stops here: the number of all records to know the very smallest number.
+    """
+    worst = enough
+    for s in range(len(asked_starts) - 1):
+        begin, end = asked_starts[s], asked_starts[s + 1]
+        if begin == end:
+            worst = min(worst, len(starts) - 1)
+            continue
+        rare = asked[begin]
+        for j in range(begin + 1, end):
+            item = asked[j]
+            if holder_starts[item + 1] - holder_starts[item] < holder_starts[rare + 1] - holder_starts[rare]:
+                rare = item
+        found = 0
+        for h in range(holder_starts[rare], holder_starts[rare + 1]):
+            record = holders[h]
+            at, stop = starts[record], starts[record + 1]
+            j = begin
+            while j < end and stop - at >= end - j:
+                if items[at] == asked[j]:
+                    j += 1
+                    at += 1
+                elif items[at] < asked[j]:
+                    at += 1
+                else:
+                    break
+            if j == end:
+                found += 1
+                if found >= worst:
+                    break
+        worst = min(worst, found)
+    return worst

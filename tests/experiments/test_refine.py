@@ -1,0 +1,94 @@
+"""Small runs of the experiments with Top-Down Refinement, and its claims on results that are made up."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import claims, refine
+from experiments.findings import above_tds_at, above_tds_everywhere, falls_fastest_for_tds
+from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, TDS
+from experiments.refine_claims import CLAIMS
+
+NOISE = (0.01, -0.01, 0.0, 0.02)
+SMALL = replace(refine.Refinement.quick(None), rows=(500, 2_000), middle=500, trials=1)
+ROOT = Path(__file__).parent.parent.parent
+
+
+def around(accuracy: float) -> list[float]:
+    return [accuracy + noise for noise in NOISE]
+
+
+def test_figures_from_run_to_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from experiments import figures, refine_figures
+
+    results = refine.run(SMALL)
+    assert set(results["figures"]) == {"2", "3", "tds"}
+    assert "left out: it needs --data" in capsys.readouterr().out
+    assert set(results["figures"]["2"]["mondrian"]) == {"500", "2000"}
+    assert set(results["figures"]["tds"]["6"]["accuracy"]["tree"]) == {TDS}
+    results["figures"]["1"] = made_up()
+    drawn = figures.draw(results, tmp_path, refine_figures.DRAWN, prefix="refine")
+    assert [path.name for path in drawn if path.suffix == ".svg"] == [f"refine-0{n}.svg" for n in (1, 2, 3)]
+
+
+def made_up(refined: float = 0.84, by_gain: float = 0.8) -> dict[str, Any]:
+    series = {k: around(refined) for k in ("5", "50")}
+    tree = {ORIGINAL: {"1": around(0.85)}, refine.MASKED: {"1": around(0.76)}, TDS: series}
+    return {"tree": tree | {refine.BY_GAIN: {k: around(by_gain) for k in series}}, "bayes": tree}
+
+
+def test_the_claims() -> None:
+    figures = {
+        "1": made_up(),
+        "2": {"refine": {"100": 1.0, "400": 4.2}, "mondrian": {"100": 0.5, "400": 2.0}},
+        "3": {"refine": {"1": 1.0, "8": 3.0}},
+    }
+    assert [row["holds"] for row in claims.checked({"figures": figures}, CLAIMS)] == [True] * 5
+    figures = {
+        "1": made_up(0.75, 0.8),
+        "2": {"refine": {"100": 1.0, "400": 4.8}, "mondrian": {"100": 0.5, "400": 2.0}},
+        "3": {"refine": {"1": 1.0, "8": 9.0}},
+    }
+    assert [row["holds"] for row in claims.checked({"figures": figures}, CLAIMS)] == [False] * 5
+
+
+def test_the_column_of_the_workload_figures() -> None:
+    workload = {
+        "figures": {
+            "6": {"accuracy": {"tree": {GUIDED: {"2": around(0.9)}}}},
+            "7": {"income": {"accuracy": {"tree": {GUIDED: {"5": around(0.85)}}}}},
+            "13": {"projection": {"tree": {m: {"0": [0.9], "1": [0.88]} for m in (ORIGINAL, GUIDED, MEDIAN)}}},
+        }
+    }
+    for measure in (above_tds_everywhere, above_tds_at("income", {"tree": "5"}, 0.02), falls_fastest_for_tds):
+        assert measure(workload["figures"]).measured.startswith("not run:")
+    column = {
+        "1": made_up(0.8),
+        "tds": {
+            "6": {"accuracy": {"tree": {TDS: {"2": around(0.7)}}}},
+            "13": {"projection": {"tree": {TDS: {"0": [0.9], "1": [0.7]}}}},
+        },
+    }
+    figures = refine.with_tds(workload, {"figures": column})["figures"]
+    assert above_tds_everywhere(figures).holds
+    assert above_tds_at("income", {"tree": "5"}, 0.02)(figures).holds
+    assert falls_fastest_for_tds(figures).holds
+    assert TDS not in workload["figures"]["6"]["accuracy"]["tree"], "the results themselves stay as they are"
+
+
+def test_the_page_is_in_step_with_the_saved_claims() -> None:
+    from experiments.__main__ import saved_claims, with_table
+
+    page = (ROOT / "docs/experiments.md").read_text("utf-8")
+    rows = json.loads(saved_claims("refine", ROOT / "docs").read_text("utf-8"))["claims"]
+    assert with_table(page, claims.table(rows), "refine") == page
+    assert [row["id"] for row in rows] == [claim.id for claim in CLAIMS]
+    assert all(re.fullmatch(r"\d[a-z]", claim.id) for claim in CLAIMS)
+    for claim, row in zip(CLAIMS, rows, strict=True):
+        assert (claim.claim, claim.where) == (row["claim"], row["where"])
