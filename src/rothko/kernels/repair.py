@@ -310,11 +310,16 @@ def _move(
             size[to] += amounts[e]
             cost[to] = ncp(spec, tree, low, high, mix, to)
             size[c] -= amounts[e]
-            # What the others save has changed, also where the box has not: two may have held it open between them.
-            # Those before this one are not asked again.
             _box(spec, tree, leaf, low, high, mix, bits, c, x, held, follow, head[c])
-            cost[c] = ncp(spec, tree, low, high, mix, c)
-            count = -1
+            slimmer = ncp(spec, tree, low, high, mix, c)
+            if slimmer < cost[c]:
+                count = -1  # what the others save has changed; those before this one are not asked again
+            else:
+                # Two may have held the box open between them: the others save at least what is known of them.
+                count -= 1
+                for j in range(i, count):
+                    some[j], slim[j] = some[j + 1], slim[j + 1]
+            cost[c] = slimmer
 
 
 @compiled
