@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.test_mondrian import unhurried
 
-from rothko.kernels.refine import arrange, choose_cut, number
+from rothko.kernels.distinct import arrange, number
+from rothko.kernels.refine_gains import choose_cut
 from rothko.methods.refine import distinct
 
 
