@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 
 import rothko as rk
 from released import POLICY, QUASI, Released, exact, one_class, releases
-from rothko.errors import InputError, PolicyError
+from rothko.errors import InputError, PolicyError, PrivacyWarning
 from rothko.metrics.cube import Cube, cube_divergence, interleaved
 from rothko.metrics.pair import Anatomy
 
@@ -191,6 +192,23 @@ def test_means_have_no_place() -> None:
     policy = rk.Policy.quick(table, qi=["age"], sensitive=["disease"], k=2, publish="mean")
     with pytest.raises(InputError, match="published as a mean"):
         cube_divergence(table, rk.anonymize(table, policy))
+
+
+def test_a_release_by_anatomy_is_read_as_its_two_tables(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    people = {
+        "age": random.integers(20, 60, 200).tolist(),
+        "sex": random.choice(["f", "m"], 200).tolist(),
+        "disease": random.choice(["flu", "cold", "gout", "none"], 200).tolist(),
+    }
+    policy = rk.Policy.quick(people, qi=["age", "sex"], sensitive=["disease"], k=2).but(
+        privacy=[{"frequency-l-diversity": {"l": 3, "of": "disease"}}], method="anatomy"
+    )
+    with pytest.warns(PrivacyWarning, match="exact quasi-identifiers"):
+        release = rk.anonymize(people, policy)
+    saved = release.save(tmp_path / "two.parquet")
+    files = Anatomy(saved.data, tmp_path / "two_sensitive.parquet")
+    assert cube_divergence(people, release).levels == cube_divergence(people, files, policy).levels
 
 
 def test_two_tables_must_fit_each_other() -> None:

@@ -29,11 +29,10 @@ from numpy.typing import NDArray
 
 from rothko.data.csv_dialect import CsvOptions
 from rothko.errors import InputError, PolicyError
-from rothko.flow import Release, as_policy
+from rothko.flow import as_policy
 from rothko.metrics.extent import Extent
-from rothko.metrics.pair import Beside, Pair, read_pair
+from rothko.metrics.pair import Beside, Pair, brought, read_pair
 from rothko.metrics.workload import combined
-from rothko.release.stored import StoredRelease
 from rothko.threads import count_threads, each
 
 MOST_GROUP_BYS = 10_000
@@ -110,8 +109,7 @@ def cube_divergence(
     original
         The table that was released.
     release
-        A :class:`~rothko.flow.Release`, an :class:`~rothko.metrics.pair.Anatomy`, or any table that publishes values,
-        ranges, sets or tree labels.
+        What :func:`~rothko.metrics.pair.read_pair` takes.
     policy
         Roles and hierarchies; a Release brings its own.
     levels
@@ -129,8 +127,7 @@ def cube_divergence(
     >>> round(level.divergence, 4), level.group_bys[0].cells
     (0.6931, 4)
     """
-    if isinstance(release, Release | StoredRelease) and policy is None:
-        policy = release.certificate.policy
+    policy = brought(release, policy)
     column = sensitive_column(policy, of)
     pair = read_pair(original, release, policy, beside=[column], threads=threads, csv=csv)
     return cube_of(pair, pair.beside[column], levels, threads=threads)

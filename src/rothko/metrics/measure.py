@@ -16,12 +16,11 @@ from rothko.data.line import Line
 from rothko.flow import as_policy
 from rothko.methods.anatomy import refuse
 from rothko.metrics.loss import Loss, loss
-from rothko.metrics.pair import Pair, read_pair
+from rothko.metrics.pair import Pair, brought, read_pair
 from rothko.metrics.survey import survey
 from rothko.metrics.workload import View, workload_loss
 from rothko.policy import Policy
 from rothko.privacy.statistics import Domain, Sensitive
-from rothko.release.anatomy import AnatomyRelease
 from rothko.release.publish import check_statistics, mean_name, statistics_asked
 from rothko.workload.tasks import models
 
@@ -66,7 +65,7 @@ def measure(
     >>> [(one.function, one.truth, one.answer) for one in task.answers][1:3]
     [('sum', 150.0, 150.0), ('avg', 37.5, 37.5)]
     """
-    asked = release.certificate.policy if isinstance(release, AnatomyRelease) else policy
+    asked = brought(release, policy)
     if asked is not None:
         refuse(as_policy(asked).method, "measure")
     return loss_of(read_pair(original, release, policy, threads=threads, csv=csv))

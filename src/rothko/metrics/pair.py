@@ -30,9 +30,11 @@ from rothko.metrics.extent import Extent
 from rothko.metrics.published import Shown, read_shown
 from rothko.metrics.workload import combined
 from rothko.policy import Policy
+from rothko.release.anatomy import COUNT, GROUP, AnatomyRelease
 from rothko.release.check import published_in
 from rothko.release.publish import bounds_names
 from rothko.release.stored import StoredRelease
+from rothko.release.write import decoded
 from rothko.threads import count_threads
 from rothko.workload.tasks import columns_of_models, models
 
@@ -145,8 +147,8 @@ def read_pair(
     original
         The table that was released.
     release
-        A :class:`~rothko.flow.Release`, an :class:`Anatomy`, or any table that publishes values, ranges, sets or tree
-        labels.
+        A :class:`~rothko.flow.Release`, an :class:`~rothko.release.anatomy.AnatomyRelease` or two tables like it
+        (:class:`Anatomy`), or any table that publishes values, ranges, sets or tree labels.
     policy
         Roles, hierarchies, weights and the workload; a Release brings its own.
     beside
@@ -154,8 +156,10 @@ def read_pair(
     csv
         How the original is written, where it is a CSV file.
     """
-    if isinstance(release, Release | StoredRelease):
-        policy = release.certificate.policy if policy is None else policy
+    policy = brought(release, policy)
+    if isinstance(release, AnatomyRelease):
+        release = Anatomy(decoded(release.arrow), decoded(release.sensitive_arrow), GROUP, COUNT)
+    elif isinstance(release, Release | StoredRelease):
         release = release.arrow
     if policy is None:
         raise InputError("measure needs the policy that tells roles and hierarchies; give policy=.")
@@ -212,6 +216,12 @@ def read_pair(
         widths=np.stack([width for _, width in read.values()], axis=1),
         beside=known,
     )
+
+
+def brought(release: Any, policy: Any) -> Any:
+    """The policy that was given, or else that which a release brings with it."""
+    brings = isinstance(release, Release | StoredRelease | AnatomyRelease)
+    return release.certificate.policy if policy is None and brings else policy
 
 
 def _read_original(source: Source, policy: Policy, beside: Sequence[str]) -> pa.Table:
