@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import rothko as rk
 from rothko import comparison
-from rothko.comparison import Bench, Frontier, Trial, as_csv, asking, bisect, compare, most_private, unmet
+from rothko.comparison import Bench, Frontier, Trial, asking, bisect, compare, most_private, unmet
 from rothko.data.census import census, census_policy
 from rothko.errors import PolicyError
 from rothko.methods import METHODS
@@ -24,6 +24,7 @@ from rothko.methods.method import LocalMethod
 from rothko.methods.partition import Partition
 from rothko.metrics.loss import Loss
 from rothko.privacy import AlphaK, EntropyLDiversity, FrequencyLDiversity, KAnonymity
+from rothko.trials import as_csv
 
 N = 600
 PEOPLE = census(N, seed=3)
@@ -94,7 +95,7 @@ def test_results_have_no_cell_values() -> None:
     secret = {"age": [31, 47, 52, 60] * 5, "town": ["Xyzzyville", "Plughton", "Quuxham", "Fredburg"] * 5}
     policy = rk.Policy.quick(secret, qi=["age"], sensitive=["town"], k=2)
     found = compare(secret, policy, methods=["mondrian"], k=[2, 30], l=[])
-    text = json.dumps(found.to_dict()) + as_csv(found)
+    text = json.dumps(found.to_dict()) + as_csv(found.trials)
     assert not any(word in text for word in secret["town"])
 
 
@@ -245,7 +246,7 @@ def test_the_best_are_those_that_nothing_beats(points: list[tuple[int, float]]) 
 
 def test_csv_has_a_row_for_each_trial() -> None:
     found = compare(PEOPLE, POLICY, methods=["mondrian"], k=[2, N + 1])
-    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(as_csv(found.trials))))
     assert [row["k"] for row in rows] == ["2", str(N + 1)]
     assert float(rows[0]["gcp"]) == pytest.approx(found.trials[0].loss.gcp, abs=1e-6)  # type: ignore[union-attr]
     assert rows[1]["gcp"] == ""

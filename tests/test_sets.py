@@ -24,6 +24,7 @@ from rothko.methods.sets_mondrian import SetMondrian
 from rothko.methods.sets_two_phase import SetTwoPhase
 from rothko.release import sets as release_sets
 from rothko.release.sets import verified_sets
+from rothko.sets_flow import ADVERSARIES
 
 METHODS = [SetMondrian(criterion="even"), SetMondrian(criterion="entropy"), SetMondrian(), SetTwoPhase()]
 BASKETS = [["tea", "milk"], ["tea", "milk", "gin"], ["tea"], ["tea", "bread"], [], ["gin"]]
@@ -280,7 +281,7 @@ def test_what_is_not_anonymous_is_not_released(ending: str, tmp_path: Path, monk
         lists[odd] = ["odd"]
         honest(from_lists(lists), path, **options)
 
-    monkeypatch.setattr("rothko.sets.write_sets", broken)
+    monkeypatch.setattr("rothko.sets_flow.write_sets", broken)
     with pytest.raises(VerificationError, match="holds for k = 1 and not for 2"):
         release.save(tmp_path / f"out{ending}")
     assert list(tmp_path.iterdir()) == []
@@ -290,7 +291,8 @@ def test_records_that_are_lost_are_found(tmp_path: Path, monkeypatch: pytest.Mon
     release = rk.sets.prepare([["a"]] * 6, k=2)
     honest = release_sets.write_sets
     monkeypatch.setattr(
-        "rothko.sets.write_sets", lambda published, path, **options: honest(from_lists([["a"]] * 5), path, **options)
+        "rothko.sets_flow.write_sets",
+        lambda published, path, **options: honest(from_lists([["a"]] * 5), path, **options),
     )
     with pytest.raises(VerificationError, match="5 records were written and not 6"):
         release.save(tmp_path / "out.txt")
@@ -320,7 +322,7 @@ def test_the_seed_of_k1_is_secret() -> None:
     release = rk.sets.anonymize(records, k=5, method="set-k1")
     assert release.certificate["seed"] is None
     assert release.certificate["requirement"]["name"] == "k1-anonymity"
-    assert "Weaker than k-anonymity" in release.certificate["adversary"]
+    assert release.certificate["adversary"] == ADVERSARIES["k1-anonymity"]
     assert len(release.classes) == 0
     assert release.to_lists() != rk.sets.anonymize(records, k=5, method="set-k1").to_lists()
     with pytest.warns(PrivacyWarning, match="whose set is whose"):
@@ -328,6 +330,26 @@ def test_the_seed_of_k1_is_secret() -> None:
     with pytest.warns(PrivacyWarning):
         assert rk.sets.anonymize(records, k=5, method="set-k1", seed=3).to_lists() == once.to_lists()
     assert rk.sets.anonymize(records, k=5).certificate["seed"] == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Weaker than k-anonymity",
+        "At least k original records contain each published set",
+        "knows all original records, but not what was published for the others",
+        "also learns what was published for other people",
+        "compares several releases of the same records",
+        "knows the method and rules out people",
+        "use a method that meets k-anonymity",
+    ],
+)
+def test_the_certificate_of_k1_says_who_it_does_not_protect_against(words: str, tmp_path: Path) -> None:
+    release = rk.sets.anonymize(BASKETS, k=2, method="set-k1")
+    assert words in release.certificate["adversary"]
+    saved = release.save(tmp_path / "out.txt")
+    assert words in json.loads(saved.certificate_path.read_text("utf-8"))["adversary"]
+    assert words not in rk.sets.anonymize(BASKETS, k=2).certificate["adversary"]
 
 
 def test_dataframes_come_in() -> None:

@@ -11,13 +11,11 @@ the table does not allow it or the method refuses, is a trial with a reason and 
 
 from __future__ import annotations
 
-import csv as csv_module
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,20 +24,17 @@ from rothko.data.draft import Draft
 from rothko.data.encode import Encoded
 from rothko.data.schema import match
 from rothko.data.source import open_source
-from rothko.errors import PolicyError, RothkoError
+from rothko.errors import PolicyError
 from rothko.flow import Progress, as_policy, check_method, feasible, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.partition import Partition
 from rothko.metrics.loss import Loss, class_widths, loss
 from rothko.policy import Policy
-from rothko.policy_entries import write
 from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.privacy.requirement import Requirement, number
 from rothko.privacy.statistics import Statistics
 from rothko.threads import count_threads
-
-By = Literal["k", "l"]
-"""What varies: k of k-anonymity, or l of l-diversity."""
+from rothko.trials import By, label, unbeaten, why
 
 CELLS = 1 << 24
 """Numbers of a histogram that are held at a time while classes are checked."""
@@ -67,6 +62,11 @@ class Trial:
     """Why there is no loss."""
     exit_code: int = 0
     """That of the error behind the reason; 1 for a bug."""
+
+    @property
+    def lost(self) -> float | None:
+        """Its GCP; None where it could not be run."""
+        return None if self.loss is None else self.loss.gcp
 
     def at(self, by: By) -> float:
         """Its k, or its l; 0 where there is none."""
@@ -116,6 +116,8 @@ class Largest:
 class Frontier:
     """The trials of several methods on one table."""
 
+    loss_name: ClassVar[str] = "GCP"
+
     records: int
     quasi_identifiers: tuple[str, ...]
     by: By
@@ -139,14 +141,12 @@ class Frontier:
     @property
     def best(self) -> tuple[Trial, ...]:
         """The trials that no other one beats: none has as much privacy and loses less, or more and loses no more."""
-        held = [(trial.at(self.by), trial.loss.gcp, trial) for trial in self.trials if trial.loss is not None]
-        return tuple(
-            trial
-            for value, lost, trial in held
-            if not any(
-                other >= value and beaten <= lost and (other > value or beaten < lost) for other, beaten, _ in held
-            )
-        )
+        return unbeaten(self.trials, self.by)
+
+    @property
+    def fronts(self) -> dict[str, tuple[Trial, ...]]:
+        """The same under a name: all methods meet the same requirements."""
+        return {"all": self.best}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: no values of the table, only numbers about classes."""
@@ -220,12 +220,12 @@ def compare(
     fixed = asking(asked, other, values[other][0]) if values[other] else asked
     varied = [asking(fixed, by, value) for value in values[by]]
     chosen = _methods(asked, methods)
-    policies = [(one, label, method) for one in varied for label, method in chosen.items()]
+    policies = [(one, name, method) for one in varied for name, method in chosen.items()]
     bench = Bench.of(data, asked, seed=seed, threads=threads, memory=memory, repeat=repeat, csv=csv, progress=progress)
     trials = []
-    for i, (one, label, method) in enumerate(policies):
+    for i, (one, name, method) in enumerate(policies):
         report = _share(progress, i, len(policies), bench.encoded.rows)
-        trials.append(bench.trial(one.but(method=method), label, report))
+        trials.append(bench.trial(one.but(method=method), name, report))
     return bench.frontier(by, trials)
 
 
@@ -283,25 +283,15 @@ def most_private(
     )  # fmt: skip
     trials: list[Trial] = []
     largest = []
-    for i, (label, method) in enumerate(chosen.items()):
+    for i, (name, method) in enumerate(chosen.items()):
         progress("compare", i * bench.encoded.rows, len(chosen) * bench.encoded.rows)
-        found, tried = bench.largest(fixed.but(method=method), label, by, max_loss)
+        found, tried = bench.largest(fixed.but(method=method), name, by, max_loss)
         trials += tried
-        largest.append(_largest(label, by, found, tried))
+        largest.append(_largest(name, by, found, tried))
     progress("compare", 1, 1)
-    order = {label: i for i, label in enumerate(chosen)}
+    order = {name: i for i, name in enumerate(chosen)}
     trials.sort(key=lambda trial: (trial.at(by), order[trial.method]))
     return replace(bench.frontier(by, trials), max_loss=float(max_loss), largest=tuple(largest))
-
-
-def as_csv(found: Frontier) -> str:
-    """The trials as CSV, a row each."""
-    file = io.StringIO()
-    rows = [{**row, "notes": " ".join(row["notes"])} for row in (trial.to_dict() for trial in found.trials)]
-    writer = csv_module.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
 
 
 def bisect(holds: Callable[[int], bool], most: int) -> int | None:
@@ -389,21 +379,17 @@ class Bench:
         _, encoded = read_encoded(source, policy, timings, threads=cores, memory=memory, progress=progress)
         return cls(encoded, timings, seed, cores, repeat, warm_up)
 
-    def trial(self, policy: Policy, label: str, progress: Callable[[int], None] = lambda _: None) -> Trial:
+    def trial(self, policy: Policy, name: str, progress: Callable[[int], None] = lambda _: None) -> Trial:
         """Run one method with the requirements of one policy; an error becomes a trial without a loss."""
-        empty = Trial(label, _asked(policy, "k"), _asked(policy, "l"))
+        empty = Trial(name, _asked(policy, "k"), _asked(policy, "l"))
         try:
             partition, seconds = self.partition(policy, progress)
             measuring = perf_counter()
             lost = loss(self.encoded.lines, class_widths(self.encoded.lines, partition), partition.sizes)
             broken = unmet(self.encoded, partition, policy.privacy)
-        except RothkoError as error:
-            return replace(empty, reason=str(error), exit_code=error.exit_code)
-        except MemoryError:
-            return replace(empty, reason="It does not fit in memory.", exit_code=2)
         except Exception as error:
-            # Messages of other libraries quote cell values, so only the kind of error is told.
-            return replace(empty, reason=f"Internal error ({type(error).__name__}): a bug in rothko.", exit_code=1)
+            reason, code = why(error)
+            return replace(empty, reason=reason, exit_code=code)
         finally:
             progress(self.encoded.rows)
         if broken:
@@ -432,12 +418,12 @@ class Bench:
             best = min(best, perf_counter() - begun)
         return found, best
 
-    def largest(self, policy: Policy, label: str, by: By, max_loss: float) -> tuple[int | None, list[Trial]]:
+    def largest(self, policy: Policy, name: str, by: By, max_loss: float) -> tuple[int | None, list[Trial]]:
         """The largest k or l that is found to stay within a bound, and the trials that looked for it."""
         tried: list[Trial] = []
 
         def within(value: int) -> bool:
-            tried.append(self.trial(asking(policy, by, value), label))
+            tried.append(self.trial(asking(policy, by, value), name))
             lost = tried[-1].loss
             return lost is not None and lost.gcp <= max_loss
 
@@ -472,8 +458,7 @@ def _methods(policy: Policy, asked: Sequence[Any]) -> dict[str, Any]:
     found = {}
     for one in asked:
         method = policy.method if one == policy.method.name else policy.but(method=one).method
-        [(name, options)] = write(method).items()
-        found[" ".join([name, *(f"{option}={value}" for option, value in options.items())])] = method
+        found[label(method)] = method
     return found
 
 
@@ -482,17 +467,17 @@ def _asked(policy: Policy, by: By) -> Any:
     return max((getattr(r, by) for r in policy.privacy if hasattr(r, by)), default=None)
 
 
-def _largest(label: str, by: By, value: int | None, tried: Sequence[Trial]) -> Largest:
+def _largest(method: str, by: By, value: int | None, tried: Sequence[Trial]) -> Largest:
     """What the runs of one method say."""
     above = min((int(trial.at(by)) for trial in tried if trial.at(by) > (value or 0)), default=None)
     if value is None:
         first = tried[0]
         lost = None if first.loss is None else first.loss.gcp
         reason = first.reason or f"at {by} = 2 the loss is {lost:.4f} already"
-        return Largest(label, None, None, above, reason)
+        return Largest(method, None, None, above, reason)
     at = next(trial for trial in tried if trial.at(by) == value)
     assert at.loss is not None
-    return Largest(label, value, at.loss.gcp, above)
+    return Largest(method, value, at.loss.gcp, above)
 
 
 def _share(progress: Progress, i: int, trials: int, rows: int) -> Callable[[int], None]:

@@ -1,10 +1,12 @@
-"""Work shared among threads: how many there are, and the same work on each of some things."""
+"""Work shared among threads: how many there are, the same work on each of some things, and how far work has come."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 from rothko.errors import InputError
@@ -32,3 +34,29 @@ def each(work: Callable[[Thing], Result], things: Iterable[Thing], threads: int)
         return [work(thing) for thing in things]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, things))
+
+
+@contextmanager
+def watched(done: Callable[[], int], progress: Callable[[int], None], *, every: float = 0.25) -> Iterator[None]:
+    """Tell every quarter of a second how much more has been done of work that cannot tell it by itself.
+
+    A compiled loop calls nothing back, but what it changes can be looked at from another thread meanwhile.
+    """
+    told = 0
+    over = threading.Event()
+
+    def look() -> None:
+        nonlocal told
+        while not over.wait(every):
+            now = done()
+            progress(now - told)
+            told = now
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+    progress(done() - told)

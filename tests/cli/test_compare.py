@@ -65,6 +65,17 @@ def test_without_a_policy(census: Path, rothko: Callable[..., Any]) -> None:
     assert min(trial["smallest_class"] for trial in both["trials"]) >= 9
 
 
+def test_options_of_a_method_stand_after_its_name(census: Path, rothko: Callable[..., Any]) -> None:
+    quick = ("compare", "census.parquet", "--qi", "age,education", "--k", "5", "--json")
+    ran = rothko(*quick, "--method", "mondrian, mondrian relaxed=true")
+    assert ran.code == 0, ran.err
+    plain, relaxed = json.loads(ran.out)["trials"]
+    assert (plain["method"], relaxed["method"]) == ("mondrian", "mondrian relaxed=True")
+    assert relaxed["classes"] != plain["classes"]
+    assert json.loads(rothko(*quick, "--method", relaxed["method"]).out)["trials"][0]["gcp"] == relaxed["gcp"]
+    assert "relaxd" in rothko(*quick, "--method", "mondrian relaxd=true").err
+
+
 def test_the_largest_k_and_l_within_a_bound(census: Path, rothko: Callable[..., Any]) -> None:
     quick = ("compare", "census.parquet", "--qi", "age,education", "--sensitive", "occupation", "--method", "mondrian")
     ran = rothko(*quick, "--max-loss", "0.2")

@@ -76,7 +76,7 @@ def test_other_forms(rothko: Callable[..., Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--k", "7"], 3, "there are 6"),
+        (["--k", "7"], 3, "there are 6; choose a smaller k"),
         (["--k", "1"], 2, "--k must be a whole number of at least 2"),
         (["--method", "mondrian"], 2, "did you mean 'set-mondrian'"),
         (["--option", "criterion"], 2, "must be a name and a value"),
@@ -106,6 +106,85 @@ def test_unknown_items_are_shown_when_asked_for(rothko: Callable[..., Any], bask
     assert "rum" not in ran.err
     ran = rothko("sets", baskets, "--k", 2, "--utility", utility, "--out", tmp_path / "out.txt", "--show-values")
     assert "  rum" in ran.err
+
+
+UTILITIES = {
+    "unknown": ("item,utility\nrum,3\ntea,1\n", "1 of 2 items with a utility are in no record", ["rum"]),
+    "negative": ("item,utility\ngin,-3\ntea,1\n", "1 of 2 utilities are negative", ["gin"]),
+    "missing": ("item,utility\ngin,\ntea,1\n", "1 of 2 utilities are negative, missing", ["gin"]),
+    "infinite": ("item,utility\ngin,inf\ntea,1\n", "missing, infinite or no number", ["gin"]),
+    "text": ("item,utility\ngin,much\ntea,1\n", "'utility' has cells that are no numbers", []),
+    "twice": ("item,utility\ngin,1\ngin,2\n", "tells the utility of 1 items more than once", ["gin"]),
+    "no item": ("item,utility\n,1\nrum,2\n", "has 1 rows without an item", []),
+    "three columns": ("a,b,c\ngin,1,2\n", "has 3 columns; utilities need 'item' and 'utility'", []),
+}
+
+
+@pytest.mark.parametrize(("text", "words", "items"), UTILITIES.values(), ids=UTILITIES)
+@pytest.mark.parametrize("command", [("sets", "--out", "out.txt"), ("compare", "--sets")], ids=lambda c: c[0])
+def test_bad_utilities_are_one_sentence(
+    command: tuple[str, ...], text: str, words: str, items: list[str], rothko: Callable[..., Any], folder: Path
+) -> None:
+    Path("baskets.txt").write_text(BASKETS, "utf-8")
+    Path("utility.csv").write_text(text, "utf-8")
+    name, *rest = command
+    asked = (name, "baskets.txt", *rest, "--k", 2, "--utility", "utility.csv")
+    ran = rothko(*asked)
+    assert ran.code == 2
+    assert ran.err.startswith("Error: ")
+    assert ran.err.count("\n") == 1
+    assert words in ran.err
+    assert not any(item in ran.err for item in ("gin", "rum", "tea"))
+    shown = rothko(*asked, "--show-values").err.splitlines()[1:]
+    assert [line.strip() for line in shown] == items
+    assert not Path("out.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("junk.txt", b"tea\n\x00\x01\xff\n", "junk.txt, line 2: there are zero bytes"),
+        ("junk.txt", b"tea\ncaf\xe9\n", "junk.txt, line 2: the text is not UTF-8; say what it is"),
+        ("junk.csv", b"who,what\n1,caf\xe9\n", "junk.csv, line 2: the text is not UTF-8"),
+        ("junk.parquet", b"\x00\x01\xff", "junk.parquet is not a Parquet file"),
+        ("junk.txt.gz", b"\x1f\x8b\x00\x01\xff", "is not a gzip file, or it is cut short"),
+        ("empty.txt", b"", "empty.txt is empty"),
+    ],
+)
+def test_junk_is_one_sentence(name: str, content: bytes, words: str, rothko: Callable[..., Any], folder: Path) -> None:
+    Path(name).write_bytes(content)
+    form = ("--record", "who", "--item", "what") if name.endswith(".csv") else ()
+    ran = rothko("sets", name, "--k", 2, "--out", "out.txt", *form)
+    assert ran.code == 2
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8"])
+def test_other_encodings(encoding: str, rothko: Callable[..., Any], folder: Path) -> None:
+    Path("cafes.txt").write_bytes("café tea\ncafé\n".encode(encoding))
+    Path("utility.csv").write_bytes("item,utility\ncafé,3\n".encode(encoding))
+    asked = ("sets", "cafes.txt", "--k", 2, "--utility", "utility.csv", "--out", "out.txt", "--json")
+    ran = rothko(*asked, "--encoding", encoding)
+    assert ran.code == 0, ran.err
+    assert Path("out.txt").read_text("utf-8") == "café\n" * 2
+    assert json.loads(ran.out)["metrics"]["utility"] == 6
+    wrong = rothko(*asked, "--encoding", "ascii", "--overwrite")
+    assert wrong.code == 2
+    assert "cafes.txt is not ASCII; say what it is with --encoding" in wrong.err
+    assert "is not known; try utf-8" in rothko(*asked, "--encoding", "klingon", "--overwrite").err
+
+
+def test_empty_records_are_published_empty_and_repeated_items_count_once(
+    rothko: Callable[..., Any], folder: Path
+) -> None:
+    Path("baskets.txt").write_text("tea tea gin\n\ngin tea\n\n", "utf-8")
+    ran = rothko("sets", "baskets.txt", "--k", 2, "--out", "out.txt", "--json")
+    assert ran.code == 0, ran.err
+    assert Counter(Path("out.txt").read_text("utf-8").splitlines()) == {"gin tea": 2, "": 2}
+    metrics = json.loads(ran.out)["metrics"]
+    assert (metrics["instances"], metrics["instances_kept"], metrics["empty"]) == (4, 1, 2)
 
 
 def test_the_output_is_checked_first(rothko: Callable[..., Any], baskets: Path, tmp_path: Path) -> None:

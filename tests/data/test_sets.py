@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rothko.data import sets
 from rothko.data.hierarchy import Hierarchy
@@ -80,6 +83,48 @@ def test_the_same_records_from_every_form(tmp_path: Path) -> None:
     ]
     for data, reading in forms:
         equal(read_records(data, reading), BASKETS)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    lists=st.lists(st.sets(st.sampled_from("abcde")).map(sorted), min_size=1, max_size=12),
+    step=st.integers(1, 9),
+    stream=st.randoms(use_true_random=False),
+)
+def test_pieces_of_any_size_make_the_same_records(lists: list[list[str]], step: int, stream: random.Random) -> None:
+    owned = [(str(i), item) for i, record in enumerate(lists) for item in record or [None]]
+    rows = sorted(owned, key=lambda row: (int(row[0]), stream.random()))
+    first = {row[0]: i for i, row in reversed(list(enumerate(rows)))}
+    mixed = [rows[i] for i in sorted(first.values())] + [row for i, row in enumerate(rows) if first[row[0]] != i]
+    for some in (rows, mixed):  # record by record, and not
+        long = pa.table({"who": [who for who, _ in some], "what": pa.array([what for _, what in some], pa.string())})
+        pieces = [long.slice(begin, step) for begin in range(0, len(some), step)]
+        equal(sets.from_long(pieces, record="who", item="what"), lists)
+    flags = pa.table({item: [item in record for record in lists] for item in "abcde"})
+    cells = pa.table({item: pa.array([("1" if item in record else None) for record in lists]) for item in "abcde"})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("rothko.data.sets_files.CELLS", 5 * step)
+        assert read_records(flags, Reading(form="boolean")).to_lists() == lists
+        found = read_records(cells, Reading(form="table")).to_lists()
+    assert found == [[f"{item}=1" for item in record] for record in lists]
+
+
+def test_what_has_no_place_in_a_hierarchy_is_counted_over_all_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rothko.data.sets_files.CELLS", 1)
+    jobs = Hierarchy.from_nested({"Employed": ["cook", "nurse"]})
+    people = pa.table({"job": ["cook", "king", "nurse", "queen"]})
+    with pytest.raises(InputError, match="2 values of the column 'job'"):
+        read_records(people, Reading(hierarchies={"job": jobs}))
+    with pytest.raises(InputError, match="no column 'jbo'; did you mean 'job'"):
+        read_records(people, Reading(hierarchies={"jbo": jobs}))
+
+
+def test_categories_that_no_row_has_are_no_records() -> None:
+    who = pa.DictionaryArray.from_arrays(pa.array([2, 0]), pa.array(["b", "unused", "a"]))
+    equal(
+        read_records(pa.table({"who": who, "what": ["tea", "gin"]}), Reading(record="who", item="what")),
+        [["tea"], ["gin"]],
+    )
 
 
 def test_long_form_from_a_csv_file(tmp_path: Path) -> None:
@@ -162,10 +207,10 @@ def test_utilities_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("utility", "message"),
     [
-        ({"tea": -1}, "1 items have a utility that is negative"),
-        ({"tea": float("nan")}, "negative or no number"),
-        ({"tea": "secret"}, "negative or no number"),
-        ({"tea": float("inf")}, "negative or no number"),
+        ({"tea": -1}, "1 of 1 utilities are negative"),
+        ({"tea": float("nan")}, "infinite or no number"),
+        ({"tea": "secret"}, "infinite or no number"),
+        ({"tea": float("inf")}, "infinite or no number"),
         ({"secret": 1, "tea": 2}, "1 of 2 items with a utility are in no record"),
     ],
 )
@@ -184,8 +229,8 @@ def test_unknown_items_are_listed_only_when_asked_for() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"tea milk\nsecret \x00\x01\n", "line 2 has bytes that are none"),
-        (b"tea\nmilk\nsecr\xff\xfeet", "line 3 has bytes that are none"),
+        (b"tea milk\nsecret \x00\x01\n", "line 2: there are zero bytes"),
+        (b"tea\nmilk\nsecr\xff\xfeet", "line 3: the text is not UTF-8"),
         (b"\x1f\x8bsecret", "not a gzip file"),
         (gzip.compress(b"secret tea\n" * 9000)[:60], "not a gzip file, or it is cut short"),
         (b"", "is empty"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from rothko.methods.set_method import SetMethod
 from rothko.methods.sets_cluster import SetCluster, SetIterative
 from rothko.methods.sets_k1 import SetK1
 from rothko.methods.sets_mondrian import SetMondrian
+from rothko.threads import watched
 
 unhurried = settings(deadline=None, max_examples=60)
 CLUSTERS: list[SetMethod] = [
@@ -90,6 +93,34 @@ def frozen(made: list[set[int]]) -> set[frozenset[int]]:
 
 
 # ── Locality-sensitive hashing
+
+
+@pytest.mark.parametrize("method", [*CLUSTERS, *K1], ids=str)
+def test_progress_adds_up_to_all_records(method: Any) -> None:
+    records, told = random_records(500, 20, 1), []
+    if isinstance(method, SetK1):
+        method.publish(records, 5, 0, progress=told.append)
+    else:
+        method.group(records, 5, seed=0, threads=1, progress=told.append)
+    assert min(told) >= 0
+    assert sum(told) == 500
+    if isinstance(method, SetIterative):
+        assert len(told) > 2 * 16  # in every pass, and there are two at least
+
+
+def test_work_that_calls_nothing_back_is_watched() -> None:
+    left, told = np.array([100]), []
+    with watched(lambda: 100 - int(left[0]), told.append, every=0.001):
+        for _ in range(5):
+            left[0] -= 10
+            time.sleep(0.01)
+        left[0] = 0
+    assert sum(told) == 100
+    assert len(told) >= 2
+    quiet = threading.active_count()
+    with pytest.raises(ValueError, match="broken"), watched(lambda: 1, told.append):
+        raise ValueError("broken")
+    assert threading.active_count() == quiet
 
 
 def test_bits_and_candidates_of_the_thesis() -> None:

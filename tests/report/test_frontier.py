@@ -12,6 +12,7 @@ from rothko.cli.compare import PLOTS
 from rothko.comparison import Frontier, compare, most_private
 from rothko.data.census import census, census_policy
 from rothko.report.frontier import draw
+from rothko.sets import compare as compare_sets
 
 PEOPLE = census(300)
 POLICY = census_policy()
@@ -41,6 +42,14 @@ def test_bounds_and_single_values_are_drawn() -> None:
     assert draw(most_private(PEOPLE, POLICY, methods=["mondrian"], max_loss=0.5))
     assert draw(compare(PEOPLE, POLICY, methods=["mondrian"], k=[400]))  # nothing ran
     assert draw(compare(PEOPLE, POLICY, methods=["mondrian"], l=[2, 3]))
+
+
+def test_sets_are_drawn_too() -> None:
+    baskets = [["tea", "milk"], ["tea", "milk", "gin"], ["tea"], ["tea", "bread"]]
+    drawn = draw(compare_sets(baskets, methods=["set-two-phase", "set-k1"], k=[2, 3, 9]))
+    assert set(drawn) == set(PLOTS)
+    for words in (b"utility lost", b"best of k-anonymity", b"best of k1-anonymity"):
+        assert words in drawn["frontier.svg"]
 
 
 def test_without_matplotlib_the_command_to_install_it_is_told() -> None:

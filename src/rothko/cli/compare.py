@@ -1,4 +1,7 @@
-"""``rothko compare``: what methods lose at several k or l, and the largest k or l within a bound on loss."""
+"""``rothko compare``: what methods lose at several k or l, and the largest k or l within a bound on loss.
+
+Of tables here, of sets in :mod:`rothko.cli.compare_sets`; both are written to the same files.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,29 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from rothko.cli import options
+from rothko.cli import options, set_options
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rothko.comparison import By, Frontier, Trial
+    from rothko.comparison import Frontier, Trial
     from rothko.data.csv_dialect import CsvOptions
     from rothko.policy import Policy
-
+    from rothko.sets_comparison import SetFrontier
+    from rothko.trials import By
 
 FILES = ("results.json", "results.csv")
 PLOTS = tuple(f"{name}.{ending}" for name in ("loss", "frontier", "time") for ending in ("svg", "png"))
+TABLE_METHODS = "mondrian,hilbert,cluster"
+SETS_METHODS = "set-mondrian,set-two-phase"
+"""Methods that are compared where none are named."""
+OF_TABLES = (
+    "policy", "qi", "sensitive", "l", "max_loss", "by", "missing", "memory", "quote", "header",
+)  # fmt: skip
+"""What only tables have."""
+OF_SETS = ("utility", "form", "column", "record", "item", "worth", "columns", "bins", "hierarchy")
+"""What only sets have."""
 
 
 def register(app: typer.Typer) -> None:
@@ -29,11 +42,24 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    data: options.Data,
+    ctx: typer.Context,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A CSV, TSV, Parquet or Arrow file; sets also as text with a record a line.", show_default=False
+        ),
+    ],
     policy: options.PolicyFile = None,
     qi: options.Quasi = "",
     sensitive: options.Sensitive = "",
-    method: Annotated[str, typer.Option("--method", help="Methods, separated by commas.")] = "mondrian,hilbert,cluster",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            help="Methods, separated by commas; options after the name, as 'set-mondrian criterion=even'.",
+            show_default=f"{TABLE_METHODS}; of sets {SETS_METHODS}",
+        ),
+    ] = None,
     k: Annotated[str, typer.Option("--k", help="Several k, separated by commas: 2,5,10.", show_default=False)] = "",
     l: Annotated[  # noqa: E741 (the literature's letter)
         str, typer.Option("--l", help="Several l of l-diversity, separated by commas.", show_default=False)
@@ -59,6 +85,18 @@ def compare(
     quote: options.Quote = None,
     encoding: options.Encoding = None,
     header: options.Header = None,
+    sets: Annotated[
+        bool, typer.Option("--sets", help="Records are sets of items; methods such as set-mondrian say so, too.")
+    ] = False,
+    utility: set_options.Utility = None,
+    form: set_options.Form = "auto",
+    column: set_options.Column = None,
+    record: set_options.Record = None,
+    item: set_options.Item = None,
+    worth: set_options.Worth = None,
+    columns: set_options.Columns = "",
+    bins: set_options.Bins = None,
+    hierarchy: set_options.Hierarchies = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
@@ -67,33 +105,34 @@ def compare(
     """Compare methods on a table at several k, or several l: loss, classes, time. Nothing is released.
 
     With --max-loss 0.1, find for each method the largest k (or l, with --by l) that loses no more, by real runs.
+    With --sets, compare methods for records that are sets of items: what they keep, classes, time.
     The numbers are about the table, and so are themselves information: they are for whoever may see it.
     """
-    from rothko.cli import console
-    from rothko.comparison import compare as run
-    from rothko.comparison import most_private
+    from rothko.cli import compare_sets
 
-    csv = options.csv_options(delimiter, quote, encoding, header)
-    options.either(policy, qi, sensitive, missing)
+    are_sets = sets or _name_sets(method)
+    _refuse(ctx, are_sets)
+    methods = options.methods("--method", method if method is not None else SETS_METHODS if are_sets else TABLE_METHODS)
     ks, ls = options.wholes("--k", k, 2), options.wholes("--l", l, 2)
     targets = None if out is None else _targets(out, plots, overwrite)
-    asked = _policy(data, csv, policy, qi, sensitive, missing, ks, ls, by if max_loss is not None else None)
-    common: dict[str, Any] = {
-        "methods": options.names(method), "seed": seed, "threads": threads, "memory": options.size("--memory", memory),
-        "csv": csv,
-    }  # fmt: skip
-    with console.progress(quiet=as_json) as report:
-        if max_loss is None:
-            found = run(data, asked, k=ks, l=ls, repeat=repeat, progress=report, **common)
-        else:
-            bound = options.number("--max-loss", max_loss, 0)
-            assert bound is not None
-            if by not in ("k", "l"):
-                raise InputError(f"--by must be k or l, not {by!r}.")
-            fixed = {"k": _one("--k", ks), "l": _one("--l", ls)}
-            found = most_private(
-                data, asked, max_loss=bound, by=cast("By", by), k=fixed["k"], l=fixed["l"], progress=report, **common
-            )
+    found: Frontier | SetFrontier
+    if are_sets:
+        reading = set_options.reading(
+            form=form, delimiter=delimiter, encoding=encoding, column=column, record=record, item=item,
+            worth=worth, columns=columns, bins=bins, hierarchy=hierarchy,
+        )  # fmt: skip
+        found = compare_sets.run(
+            data, methods=methods, k=ks, utility=utility, reading=reading, repeat=repeat, seed=seed, threads=threads,
+            quiet=as_json,
+        )  # fmt: skip
+    else:
+        csv = options.csv_options(delimiter, quote, encoding, header)
+        options.either(policy, qi, sensitive, missing)
+        asked = _policy(data, csv, policy, qi, sensitive, missing, ks, ls, by if max_loss is not None else None)
+        found = _run(
+            data, asked, ks, ls, max_loss, by, quiet=as_json, repeat=repeat, methods=methods, seed=seed,
+            threads=threads, memory=options.size("--memory", memory), csv=csv,
+        )  # fmt: skip
     written = [] if targets is None else _save(found, targets)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
@@ -102,6 +141,50 @@ def compare(
     code = _exit_code(found)
     if code:
         raise typer.Exit(code)
+
+
+def _name_sets(method: str | None) -> bool:
+    """Whether methods are named that are for sets."""
+    if method is None:
+        return False
+    from rothko.methods.sets import SET_METHODS
+
+    return any(part.split()[0] in SET_METHODS for part in options.names(method))
+
+
+def _refuse(ctx: typer.Context, are_sets: bool) -> None:
+    """Options that only tables have, for sets, and the other way round."""
+    opts = {parameter.name: parameter.opts[0] for parameter in ctx.command.params}
+    for name in OF_TABLES if are_sets else OF_SETS:
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InputError(
+                f"{opts[name]} is for tables, and records that are sets are compared; leave it out."
+                if are_sets
+                else f"{opts[name]} is for records that are sets; add --sets, or name methods such as set-mondrian."
+            )
+
+
+def _run(
+    data: Path, policy: Policy, ks: list[int], ls: list[int], max_loss: str | None, by: str, *, quiet: bool,
+    repeat: int, **common: Any,
+) -> Frontier:  # fmt: skip
+    """Methods on a table: at several k or l, or looking for the largest within a bound."""
+    from rothko.cli import console
+    from rothko.comparison import compare as run
+    from rothko.comparison import most_private
+
+    with console.progress(quiet=quiet) as report:
+        if max_loss is None:
+            return run(data, policy, k=ks, l=ls, repeat=repeat, progress=report, **common)
+        bound = options.number("--max-loss", max_loss, 0)
+        assert bound is not None
+        if by not in ("k", "l"):
+            raise InputError(f"--by must be k or l, not {by!r}.")
+        fixed = {"k": _one("--k", ks), "l": _one("--l", ls)}
+        return most_private(
+            data, policy, max_loss=bound, by=cast("By", by), k=fixed["k"], l=fixed["l"], progress=report, **common
+        )
 
 
 def _policy(
@@ -140,10 +223,10 @@ def _targets(out: Path, plots: bool, overwrite: bool) -> list[Path]:
     return free_folder(out, FILES + PLOTS if plots else FILES, overwrite=overwrite)
 
 
-def _save(found: Frontier, targets: list[Path]) -> list[Path]:
+def _save(found: Frontier | SetFrontier, targets: list[Path]) -> list[Path]:
     """Write all files, or none."""
-    from rothko.comparison import as_csv
     from rothko.release.write import explained, staging
+    from rothko.trials import as_csv
 
     drawn: dict[str, bytes] = {}
     if len(targets) > len(FILES):
@@ -157,7 +240,7 @@ def _save(found: Frontier, targets: list[Path]) -> list[Path]:
                 with explained(path):
                     place.write_bytes(drawn[path.name])
             elif path.name.endswith(".csv"):
-                stage.write(path, as_csv(found))
+                stage.write(path, as_csv(found.trials))
             elif path.name.endswith(".json"):
                 stage.write(path, json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
         written = [target for _, target in stage.moves]
@@ -165,15 +248,26 @@ def _save(found: Frontier, targets: list[Path]) -> list[Path]:
     return written
 
 
-def _exit_code(found: Frontier) -> int:
-    """1 for a bug; where nothing could be run, the code of the first reason; else 0."""
-    if any(trial.exit_code == 1 for trial in found.trials):
-        return 1
-    failed = [trial.exit_code for trial in found.trials if trial.loss is None]
-    return failed[0] if len(failed) == len(found.trials) else 0
+def _exit_code(found: Frontier | SetFrontier) -> int:
+    """That of a bug, in a method or found by verification; where nothing could be run, that of the first reason."""
+    codes = [trial.exit_code for trial in found.trials]
+    bugs = [code for code in codes if code in (1, 4)]
+    return bugs[0] if bugs else codes[0] if all(codes) else 0
 
 
-def _show(found: Frontier, written: list[Path]) -> None:
+def _show(found: Frontier | SetFrontier, written: list[Path]) -> None:
+    from rothko.cli import compare_sets, console
+    from rothko.comparison import Frontier
+
+    if isinstance(found, Frontier):
+        _show_table(found)
+    else:
+        compare_sets.show(found)
+    for path in written:
+        console.out.print(str(path), markup=False)
+
+
+def _show_table(found: Frontier) -> None:
     from rothko.cli import console
 
     names = ", ".join(found.quasi_identifiers)
@@ -192,13 +286,11 @@ def _show(found: Frontier, written: list[Path]) -> None:
                 console.out.print(f"{one.method}: {one.reason}", markup=False)
     else:
         console.out.print(_trials(found))
-        for reason in _reasons(found):
+        for reason in reasons(found):
             console.out.print(reason, markup=False)
     notes = dict.fromkeys(f"{trial.method}: {note}" for trial in found.trials for note in trial.notes)
     for note in notes:
         console.out.print(note, markup=False, style="dim")
-    for path in written:
-        console.out.print(str(path), markup=False)
 
 
 def _trials(found: Frontier) -> Table:
@@ -224,7 +316,7 @@ def _trials(found: Frontier) -> Table:
     return table
 
 
-def _reasons(found: Frontier) -> list[str]:
+def reasons(found: Frontier | SetFrontier) -> list[str]:
     """Why some trials have no numbers, a line for each reason."""
     named: dict[str, list[str]] = {}
     for trial in found.trials:

@@ -136,6 +136,51 @@ def names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def pairs(option: str, texts: list[str]) -> list[tuple[str, str]]:
+    """Names with values.
+
+    >>> pairs("--bin", ["age=5"])
+    [('age', '5')]
+    """
+    found = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(f"{option} must be a name and a value, such as a=1, not {text!r}.")
+        found.append((name.strip(), value.strip()))
+    return found
+
+
+def parameters(option: str, texts: list[str]) -> dict[str, Any]:
+    """Options of a method, with values as YAML would read them: 5 is a number, true a truth value.
+
+    >>> parameters("--option", ["tables=5", "search=lsh"])
+    {'tables': 5, 'search': 'lsh'}
+    """
+    import yaml
+
+    found: dict[str, Any] = {}
+    for name, text in pairs(option, texts):
+        try:
+            found[name] = yaml.safe_load(text)
+        except yaml.YAMLError:
+            found[name] = text
+    return found
+
+
+def methods(option: str, text: str) -> list[Any]:
+    """Methods separated by commas, each with its options after its name, as results call them.
+
+    >>> methods("--method", "set-two-phase, set-mondrian criterion=even")
+    ['set-two-phase', {'set-mondrian': {'criterion': 'even'}}]
+    """
+    found: list[Any] = []
+    for part in names(text):
+        name, *given = part.split()
+        found.append({name: parameters(option, given)} if given else name)
+    return found
+
+
 def whole(option: str, text: str | None, least: int) -> int | None:
     """A whole number of at least ``least``, with a sentence for anything else."""
     if text is None:

@@ -48,6 +48,14 @@ class CsvOptions:
     header: bool | None = None
 
 
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding that is not known."""
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise InputError(f"The encoding {encoding!r} is not known; try utf-8, utf-16, latin-1 or cp1252.") from None
+
+
 @dataclass(frozen=True, slots=True)
 class CsvTypes:
     """What all values of some columns are, known from one pass over the file."""
@@ -75,10 +83,7 @@ class CsvDialect:
     def sniff(cls, path: Path, options: CsvOptions) -> CsvDialect:
         """Look at the beginning of a file."""
         encoding = options.encoding or _byte_order_mark(path) or "utf-8"
-        try:
-            codecs.lookup(encoding)
-        except LookupError:
-            raise InputError(f"The encoding {encoding!r} is not known; try utf-8, utf-16, latin-1 or cp1252.") from None
+        check_encoding(encoding)
         start, whole = _first_lines(path, encoding)
         quote = options.quote or '"'
         if len(quote) != 1 or (options.delimiter is not None and len(options.delimiter) != 1):

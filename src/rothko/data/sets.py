@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -24,15 +23,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rothko.data.cells import binned, cells, numbers_of
 from rothko.data.hierarchy import Hierarchy
-from rothko.data.source import open_source
+from rothko.data.sets_utility import Utility, with_utility
 from rothko.errors import InputError, nearest
 
 STEP = 1 << 24
 """Items that are given other numbers at a time."""
-
-Utility = Mapping[str, float] | str | Path | None
-"""Item → utility, a CSV file of both, or None for 1 each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,8 +208,13 @@ def _texts(names: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
     return texts
 
 
-def from_long(table: pa.Table, *, record: str, item: str, worth: str | None = None, utility: Utility = None) -> Records:
-    """Records from rows of one item each.
+def renumbered(codes: NDArray[np.int32], names: pa.Array, known: dict[str, int]) -> NDArray[np.int32]:
+    """Numbers of a piece as those of all pieces; names that are new get the next ones."""
+    return np.array([known.setdefault(name, len(known)) for name in names.to_pylist()], dtype=np.int32)[codes]
+
+
+def from_long(pieces: Iterable[pa.Table], *, record: str, item: str, worth: str | None = None) -> Records:
+    """Records from rows of one item each, some rows at a time.
 
     Records come in the order of their first row. A row without an item stands for a record that may have no other.
 
@@ -221,29 +223,44 @@ def from_long(table: pa.Table, *, record: str, item: str, worth: str | None = No
     record, item, worth
         The columns: to which record a row belongs, the item, and its utility, which must be the same in all rows of an
         item.
+
+    Examples
+    --------
+    >>> rows = pa.table({"who": ["a", "b", "a"], "what": ["tea", None, "gin"]})
+    >>> from_long([rows], record="who", item="what").to_lists()
+    [['gin', 'tea'], []]
     """
-    for name in (record, item, *([worth] if worth else [])):
-        _known(name, table.column_names)
-    if table.column(record).null_count:
-        raise InputError(f"{table.column(record).null_count:,} rows have no {record!r}.")
-    keys = table.column(record).combine_chunks()
-    encoded = pc.dictionary_encode(keys.chunk(0) if isinstance(keys, pa.ChunkedArray) else keys)
-    of = encoded.indices.to_numpy(zero_copy_only=False)
-    texts = _cells(table.column(item), item)
-    present = pc.is_valid(texts).to_numpy(zero_copy_only=False)
-    items, names = _numbered(texts.drop_null())
-    of = of[present]
-    order = np.argsort(of, kind="stable")
-    starts = np.zeros(len(encoded.dictionary) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(of, minlength=len(encoded.dictionary)), out=starts[1:])
-    if worth is not None:
-        utility = _agreed(items, names, table.column(worth).filter(pa.array(present)), worth)
-    return from_arrays(starts, items[order], names, utility=utility)
+    from rothko.kernels.sets_records import count_items
+
+    owners: dict[str, int] = {}
+    numbers: dict[str, int] = {}
+    of_parts: list[NDArray[np.int32]] = []
+    parts: list[NDArray[np.int32]] = []
+    told: list[NDArray[np.float64]] = []
+    missing = 0
+    for piece in pieces:
+        keys, texts = cells(piece.column(record), record), cells(piece.column(item), item)
+        missing += keys.null_count
+        if missing:
+            continue
+        present = pc.is_valid(texts)
+        of_parts.append(renumbered(*_numbered(keys), owners)[present.to_numpy(zero_copy_only=False)])
+        parts.append(renumbered(*_numbered(texts.drop_null()), numbers))
+        if worth is not None:
+            told.append(numbers_of(piece.column(worth).filter(present), worth))
+    if missing:
+        raise InputError(f"{missing:,} rows have no {record!r}.")
+    of, items, names = joined(of_parts), joined(parts), list(numbers)
+    starts = np.zeros(len(owners) + 1, dtype=np.int64)
+    np.cumsum(count_items(of, len(owners)), out=starts[1:])
+    utility = None if worth is None else _agreed(items, names, np.concatenate(told), worth)
+    if (of[1:] < of[:-1]).any():
+        items = items[np.argsort(of, kind="stable")]
+    return from_arrays(starts, items, names, utility=utility)
 
 
-def _agreed(items: NDArray[np.int32], names: pa.Array, worth: pa.ChunkedArray, column: str) -> dict[str, float]:
+def _agreed(items: NDArray[np.int32], names: list[str], values: NDArray[np.float64], column: str) -> dict[str, float]:
     """The utility of each item, which all its rows tell alike."""
-    values = _numbers(worth, column)
     least = np.full(len(names), np.inf)
     most = np.full(len(names), -np.inf)
     np.minimum.at(least, items, values)
@@ -251,7 +268,7 @@ def _agreed(items: NDArray[np.int32], names: pa.Array, worth: pa.ChunkedArray, c
     differing = int((least != most).sum())
     if differing:
         raise InputError(f"{column!r} tells more than one utility for {differing:,} of {len(names):,} items.")
-    return dict(zip(names.to_pylist(), least.tolist(), strict=True))
+    return dict(zip(names, least.tolist(), strict=True))
 
 
 def from_booleans(table: pa.Table, *, columns: Sequence[str] | None = None, utility: Utility = None) -> Records:
@@ -263,7 +280,7 @@ def from_booleans(table: pa.Table, *, columns: Sequence[str] | None = None, util
     names = list(table.column_names if columns is None else columns)
     rows: list[NDArray[np.int64]] = []
     for name in names:
-        _known(name, table.column_names)
+        check_column(name, table.column_names)
         column = table.column(name)
         if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
             raise InputError(f"The column {name!r} is of type {column.type}, not true or false.")
@@ -323,22 +340,22 @@ def from_table(
     names = list(table.column_names if columns is None else columns)
     bins, hierarchies = bins or {}, hierarchies or {}
     for name in names:
-        _known(name, table.column_names)
+        check_column(name, table.column_names)
     for name in (*bins, *hierarchies):
-        _known(name, names)
-    cells: list[NDArray[np.int64]] = []
+        check_column(name, names)
+    coded: list[NDArray[np.int64]] = []
     labels: list[pa.Array] = []
     before = 0
     for name in names:
         column = table.column(name)
-        texts = _binned(column, bins[name], name) if name in bins else _cells(column, name)
+        texts = binned(column, bins[name], name) if name in bins else cells(column, name)
         encoded = pc.dictionary_encode(texts)
         codes = pc.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy()
-        cells.append(np.where(codes >= 0, codes + before, -1))
+        coded.append(np.where(codes >= 0, codes + before, -1))
         start, none = pa.scalar(f"{name}=", pa.large_string()), pa.scalar("", pa.large_string())
         labels.append(pc.binary_join_element_wise(start, encoded.dictionary, none))
         before += len(encoded.dictionary)
-    matrix = np.stack(cells, axis=1) if cells else np.empty((table.num_rows, 0), dtype=np.int64)
+    matrix = np.stack(coded, axis=1) if coded else np.empty((table.num_rows, 0), dtype=np.int64)
     starts = np.zeros(table.num_rows + 1, dtype=np.int64)
     np.cumsum((matrix >= 0).sum(axis=1), out=starts[1:])
     texts = pa.concat_arrays([*labels, pa.array([], pa.large_string())])
@@ -348,41 +365,8 @@ def from_table(
     return with_utility(records, utility)
 
 
-def _cells(column: pa.ChunkedArray, name: str) -> pa.Array:
-    """The cells as text, blank ones as missing."""
-    try:
-        texts = column.cast(pa.large_string())
-    except pa.ArrowException:
-        raise InputError(f"The column {name!r} is of type {column.type}, which cannot be told as text.") from None
-    texts = pc.utf8_trim_whitespace(texts)
-    return _one(pc.if_else(pc.equal(texts, ""), None, texts))
-
-
-def _binned(column: pa.ChunkedArray, width: float, name: str) -> pa.Array:
-    """Numbers as the bins ``[low, high)`` in which they lie."""
-    if not 0 < width < math.inf:
-        raise InputError(f"The bins of {name!r} must be wider than 0, not {width!r}.")
-    values = _one(column)
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-        raise InputError(f"The column {name!r} is of type {values.type}; only numbers can be binned.")
-    numbers = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    if np.isinf(numbers).any():
-        raise InputError(f"The column {name!r} has infinite numbers, which lie in no bin.")
-    missing = np.isnan(numbers)
-    places, inverse = np.unique(np.floor(numbers[~missing] / width), return_inverse=True)
-    labels = pa.array([f"[{place * width:.12g}, {(place + 1) * width:.12g})" for place in places], pa.large_string())
-    codes = np.zeros(len(numbers), dtype=np.int64)
-    codes[~missing] = inverse
-    return labels.take(pa.array(codes, mask=missing))
-
-
-def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    if isinstance(column, pa.Array):
-        return column
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _known(name: str, names: Sequence[str]) -> None:
+def check_column(name: str, names: Sequence[str]) -> None:
+    """Refuse a column that is not there."""
     if name not in names:
         raise InputError(f"There is no column {name!r}; {nearest(name, names)}.")
 
@@ -437,58 +421,3 @@ def with_ancestors(records: Records, hierarchy: Hierarchy, *, prefix: str = "") 
     worth = dict(zip(names, records.utility.tolist(), strict=True))
     made = from_arrays(starts, items, list(number), utility={name: worth.get(name, 1.0) for name in number})
     return replace(made, notes=records.notes)
-
-
-def with_utility(records: Records, utility: Utility) -> Records:
-    """The records with other utilities; items that are not named have 1.
-
-    >>> with_utility(from_lists([["tea", "milk"]]), {"tea": 7}).utility.tolist()
-    [1.0, 7.0]
-    """
-    if utility is None:
-        return replace(records, utility=np.ones(records.size))
-    told = read_utility(utility) if isinstance(utility, str | Path) else dict(utility)
-    names: list[str] = records.names.to_pylist()
-    unknown = sorted(set(told) - set(names))
-    if unknown:
-        raise InputError(
-            f"{len(unknown):,} of {len(told):,} items with a utility are in no record; remove them, or correct their "
-            "names (--show-values lists them).",
-            values=unknown,
-        )
-    worth = np.array([_worth(told.get(name, 1.0)) for name in names])
-    bad = int((~((worth >= 0) & np.isfinite(worth))).sum())
-    if bad:
-        raise InputError(f"{bad:,} items have a utility that is negative or no number; it must be 0 or more.")
-    notes = records.notes
-    if len(told) < len(names):
-        notes = (*notes, f"{len(names) - len(told):,} of {len(names):,} items have no utility of their own; it is 1.")
-    return replace(records, utility=worth.astype(np.float64), notes=notes)
-
-
-def _worth(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return math.nan
-
-
-def _numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.float64]:
-    try:
-        return cast("NDArray[np.float64]", column.cast(pa.float64()).to_numpy())
-    except pa.ArrowException:
-        raise InputError(f"The column {name!r} is of type {column.type}; a utility is a number.") from None
-
-
-def read_utility(path: str | Path) -> dict[str, float]:
-    """Utilities from a file with the columns ``item`` and ``utility``, or with an item and a number in each row."""
-    source = open_source(path)
-    if len(source.names) != 2 and not {"item", "utility"} <= set(source.names):
-        raise InputError(f"{source.label} has {len(source.names)} columns; utilities need 'item' and 'utility'.")
-    columns = ("item", "utility") if {"item", "utility"} <= set(source.names) else source.names
-    table = source.read(columns, as_text=[columns[0]])
-    names = _cells(table.column(0), columns[0]).to_pylist()
-    values = _numbers(table.column(1), columns[1])
-    if len(set(names)) < len(names):
-        raise InputError(f"{source.label} tells a utility for {len(names) - len(set(names)):,} items more than once.")
-    return dict(zip(names, values.tolist(), strict=True))

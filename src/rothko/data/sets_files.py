@@ -6,9 +6,10 @@ Other files are tables, of which the form says how to read them (:mod:`rothko.da
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -19,9 +20,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data import sets
-from rothko.data.csv_dialect import CsvOptions
+from rothko.data.csv_dialect import CsvOptions, check_encoding
 from rothko.data.hierarchy import Hierarchy
-from rothko.data.sets import Records, Utility
+from rothko.data.sets import Records
+from rothko.data.sets_utility import Utility, read_utility, with_utility
 from rothko.data.source import Source, open_source
 from rothko.errors import InputError, nearest
 
@@ -29,6 +31,8 @@ LINES = (".txt", ".dat", ".basket", ".txt.gz", ".dat.gz", ".basket.gz")
 """Endings of files with a record on each line."""
 BLOCK = 1 << 25
 """Bytes of a text file that are taken apart at a time."""
+CELLS = 1 << 22
+"""Cells of a table that are read at a time."""
 FORMS = ("auto", "lines", "list", "long", "boolean", "table")
 """How records lie in a file or a table."""
 
@@ -41,6 +45,8 @@ class Reading:
     """lines, list, long, boolean, table; ``auto`` finds out where there is no doubt."""
     delimiter: str | None = None
     """What separates the items of a line; blanks by default. Of a table: what separates its columns."""
+    encoding: str | None = None
+    """Of text, and of a file of utilities: such as utf-16 or latin-1; utf-8 by default."""
     column: str | None = None
     """The list column."""
     record: str | None = None
@@ -65,6 +71,8 @@ class Reading:
             )
         if self.delimiter is not None and (not self.delimiter or set(self.delimiter) & set("\r\n")):
             raise InputError("The delimiter must be a character that does not end a line.")
+        if self.encoding is not None:
+            check_encoding(self.encoding)
         if (self.record is None) != (self.item is None):
             raise InputError("Long form needs both columns: the one of the record and the one of the item.")
 
@@ -79,8 +87,10 @@ def read_records(data: Any, reading: Reading | None = None, *, utility: Utility 
     records = _read(data, how)
     if how.hierarchy is not None:
         records = sets.with_ancestors(records, how.hierarchy)
+    if isinstance(utility, str | Path):
+        utility = read_utility(utility, encoding=how.encoding)
     if utility is not None:
-        records = sets.with_utility(records, utility)
+        records = with_utility(records, utility)
     return records
 
 
@@ -94,8 +104,8 @@ def _read(data: Any, how: Reading) -> Records:
     if isinstance(data, list | tuple):
         return sets.from_lists(data)
     if isinstance(data, str | Path) and (how.form == "lines" or _has_lines(Path(data), how)):
-        return read_lines(Path(data), delimiter=how.delimiter)
-    csv = CsvOptions(delimiter=how.delimiter) if how.delimiter is not None else None
+        return read_lines(Path(data), delimiter=how.delimiter, encoding=how.encoding)
+    csv = CsvOptions(delimiter=how.delimiter, encoding=how.encoding)
     return _from_source(open_source(data, csv=csv), how)
 
 
@@ -111,20 +121,32 @@ def _from_source(source: Source, how: Reading) -> Records:
     form = _found(source, how) if how.form == "auto" else how.form
     match form:
         case "list":
-            name = how.column or _list_columns(source)[0]
-            return _read_lists(source, _column(name, source))
+            name = _column(how.column or _list_columns(source)[0], source)
+            return _in_pieces(source.batches([name]), lambda piece: sets.from_list_column(piece.column(0)))
         case "long":
             if how.record is None or how.item is None:
                 raise InputError("Long form needs the column of the record and the one of the item (--record, --item).")
             wanted = [_column(name, source) for name in (how.record, how.item, how.worth) if name is not None]
-            table = source.read(wanted, as_text=[how.record, how.item])
-            return sets.from_long(table, record=how.record, item=how.item, worth=how.worth)
+            pieces = source.batches(wanted, as_text=[how.record, how.item])
+            return sets.from_long(pieces, record=how.record, item=how.item, worth=how.worth)
         case "boolean":
-            return sets.from_booleans(source.read(_chosen(how.columns, source)))
-        case _:
             chosen = _chosen(how.columns, source)
-            table = source.read(chosen, as_text=[name for name in chosen if name not in how.bins])
-            return sets.from_table(table, bins=how.bins, hierarchies=how.hierarchies)
+            return _in_pieces(source.batches(chosen, rows=_rows(chosen)), sets.from_booleans)
+        case _:
+            return _read_table(source, how)
+
+
+def _read_table(source: Source, how: Reading) -> Records:
+    """Cells as items; ancestors when all are known, so that what has none is counted over all records."""
+    chosen = _chosen(how.columns, source)
+    for name in (*how.bins, *how.hierarchies):
+        sets.check_column(name, chosen)
+    plain = [name for name in chosen if name not in how.bins]
+    pieces = source.batches(chosen, as_text=plain, rows=_rows(chosen))
+    records = _in_pieces(pieces, lambda piece: sets.from_table(piece, bins=how.bins))
+    for name, hierarchy in how.hierarchies.items():
+        records = sets.with_ancestors(records, hierarchy, prefix=f"{name}=")
+    return records
 
 
 def _found(source: Source, how: Reading) -> str:
@@ -160,15 +182,19 @@ def _chosen(columns: Sequence[str] | None, source: Source) -> list[str]:
     return list(source.names) if columns is None else [_column(name, source) for name in columns]
 
 
-def _read_lists(source: Source, column: str) -> Records:
-    """A list column, some records at a time: the texts of all items take several times the memory of the records."""
+def _rows(columns: Sequence[str]) -> int:
+    """Records that are read at a time: fewer of a wide table, since readers hold cells of all its columns."""
+    return max(CELLS // max(len(columns), 1), 1)
+
+
+def _in_pieces(pieces: Iterable[pa.Table], read: Callable[[pa.Table], Records]) -> Records:
+    """Some records at a time: the cells of all take several times the memory of the records."""
     numbers: dict[str, int] = {}
     items: list[NDArray[np.int32]] = []
     lengths: list[NDArray[np.int64]] = []
-    for piece in source.batches([column]):
-        some = sets.from_list_column(piece.column(0))
-        code = [numbers.setdefault(name, len(numbers)) for name in some.names.to_pylist()]
-        items.append(np.array(code, dtype=np.int32)[some.items])
+    for piece in pieces:
+        some = read(piece)
+        items.append(sets.renumbered(some.items, some.names, numbers))
         lengths.append(np.diff(some.starts))
     return _put_together(items, lengths, numbers)
 
@@ -176,7 +202,7 @@ def _read_lists(source: Source, column: str) -> Records:
 # ── A record a line
 
 
-def read_lines(path: Path, *, delimiter: str | None = None) -> Records:
+def read_lines(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> Records:
     """Records from a text file, also compressed by gzip.
 
     Parameters
@@ -197,6 +223,8 @@ def read_lines(path: Path, *, delimiter: str | None = None) -> Records:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+        if encoding is not None:
+            unpacked = cast(BinaryIO, codecs.EncodedFile(unpacked, "utf-8", encoding))
         for lines in _blocks(unpacked, path.name):
             some, counts = _split(lines, delimiter, numbers)
             items.append(some)
@@ -218,6 +246,8 @@ def _blocks(file: BinaryIO, name: str) -> Iterator[list[str]]:
             block = file.read(BLOCK)
         except (OSError, EOFError, zlib.error):
             raise InputError(f"{name} is not a gzip file, or it is cut short.") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name} is not {error.encoding.upper()}; say what it is with --encoding.") from None
         whole = rest + block
         if seen == 0:
             whole = whole.removeprefix(b"\xef\xbb\xbf")
@@ -235,15 +265,20 @@ def _blocks(file: BinaryIO, name: str) -> Iterator[list[str]]:
 
 def _text(block: bytes, name: str, lines: int) -> str:
     """Text from bytes; anything else is refused by the line where it is."""
-    bad = block.find(b"\x00")
+
+    def line(end: int) -> int:
+        return lines + block.count(b"\n", 0, end) + 1
+
+    zero = block.find(b"\x00")
+    if zero >= 0:
+        raise InputError(f"{name}, line {line(zero):,}: there are zero bytes, so this is no text, or text in UTF-16.")
     try:
-        text = block.decode("utf-8")
+        return block.decode("utf-8")
     except UnicodeDecodeError as error:
-        bad = error.start if bad < 0 else min(bad, error.start)
-    if bad >= 0:
-        line = lines + block.count(b"\n", 0, bad) + 1
-        raise InputError(f"{name} is no text in UTF-8: line {line:,} has bytes that are none.")
-    return text
+        raise InputError(
+            f"{name}, line {line(error.start):,}: the text is not UTF-8; say what it is, for example --encoding "
+            "latin-1."
+        ) from None
 
 
 def _split(

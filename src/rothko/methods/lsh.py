@@ -112,7 +112,16 @@ def preprocess(
 
 def without_tables(records: Records) -> Tables:
     """No tables at all: every query is answered by records at random."""
+    return _in_one_bucket(records, 0)
+
+
+def one_bucket(records: Records) -> Tables:
+    """One table with all records in one bucket: its size tells how many a kernel has not taken out yet."""
+    return _in_one_bucket(records, 1)
+
+
+def _in_one_bucket(records: Records, tables: int) -> Tables:
     from rothko.kernels.lsh import fill_tables
 
-    keys = np.zeros((0, records.count), dtype=np.int32)
+    keys = np.zeros((tables, records.count), dtype=np.int32)
     return Tables(keys, *fill_tables(keys, 1))

@@ -18,7 +18,7 @@ from rothko.data.sets import Records
 from rothko.errors import PolicyError, nearest
 
 Progress = Callable[[int], None]
-"""Called with the number of records whose classes have just become final."""
+"""Called with the number of records whose classes have just become final, or that stand for the work just done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

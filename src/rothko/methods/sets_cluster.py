@@ -38,9 +38,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.sets import Records
-from rothko.methods.lsh import CANDIDATES, TABLES, Tables, count_candidates, preprocess, without_tables
+from rothko.methods.lsh import CANDIDATES, TABLES, Tables, count_candidates, one_bucket, preprocess, without_tables
 from rothko.methods.set_method import Progress, SetMethod, one_of
 from rothko.privacy.requirement import whole_number
+from rothko.threads import watched
+
+PARTS = 16
+"""Loose records join classes in so many parts, after each of which progress is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +75,22 @@ class SetCluster(SetMethod):
         from rothko.kernels.sets_records import by_item
 
         random = np.random.default_rng(seed)
-        tables = _tables(records, random, self.search, self.tables, self.candidates)
+        exact, n = self.search == "all", records.count
+        tables = one_bucket(records) if exact else _tables(records, random, self.search, self.tables, self.candidates)
+        arrays = tables.arrays
+        left = arrays[-1][:1]  # of the first table, if there is one
+
+        def done() -> int:
+            return n - int(left.sum()) if len(left) else 0
+
         classes: NDArray[np.int32]
-        classes, _ = cluster(
-            records.starts, records.items, records.utility, k, self.search == "all",
-            count_candidates(records.count, self.candidates), *by_item(records.starts, records.items, records.size),
-            tables.arrays, _state(random),
-        )  # fmt: skip
-        progress(records.count)
+        with watched(done, progress):
+            classes, _ = cluster(
+                records.starts, records.items, records.utility, k, exact, count_candidates(n, self.candidates),
+                *by_item(records.starts, records.items, records.size), arrays, _state(random),
+            )  # fmt: skip
+        if not len(left):
+            progress(n)
         return classes
 
 
@@ -115,18 +127,24 @@ class SetIterative(SetMethod):
             records, k, random, tables, self.search == "all", count_candidates(records.count, self.candidates)
         )
         best, highest = made.of, -1.0
+        untold = records.count
         for parts in range(self.rounds - 1, 0, -1):
+            after = records.count * (parts - 1) // (self.rounds - 1)
             while True:
+                # How many passes there will be is not known: each counts for half of what is left of its fraction.
+                step = (untold - after) // 2
+                untold -= step
                 made.dissolve(made.worst(parts / self.rounds))
                 made.begin()
-                made.join()
+                made.join(step, progress)
                 made.dissolve(made.small())
                 made.join()
                 if made.total <= highest:
                     break
                 best, highest = made.of.copy(), made.total
             made.restore(best)
-        progress(records.count)
+            progress(untold - after)
+            untold = after
         return best
 
 
@@ -186,15 +204,17 @@ class _Classes:
         of[new] = np.arange(len(self.size), len(self.size) + len(new), dtype=np.int32)
         self.restore(of)
 
-    def join(self) -> None:
-        """Send all loose records to classes, in random order."""
+    def join(self, step: int = 0, progress: Progress = lambda _: None) -> None:
+        """Send all loose records to classes, in random order; together that counts as a step of progress."""
         from rothko.kernels.sets_cluster import join_all
 
         loose = self.random.permutation(np.flatnonzero(self.of < 0))
-        join_all(
-            self.records.starts, self.records.items, self.records.utility, loose, self.of, self.size, self.at,
-            self.length, self.held, self.worth, self.exact, self.sample, self.tables, self.state,
-        )  # fmt: skip
+        for i, part in enumerate(np.array_split(loose, PARTS)):
+            join_all(
+                self.records.starts, self.records.items, self.records.utility, part, self.of, self.size, self.at,
+                self.length, self.held, self.worth, self.exact, self.sample, self.tables, self.state,
+            )  # fmt: skip
+            progress(step * (i + 1) // PARTS - step * i // PARTS)
 
 
 def _tables(records: Records, random: np.random.Generator, search: str, tables: int, candidates: int) -> Tables:

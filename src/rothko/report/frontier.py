@@ -6,12 +6,14 @@ network. The same results give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
 from rothko.comparison import Frontier, Trial
 from rothko.errors import MissingExtraError
+from rothko.sets_comparison import SetFrontier, SetTrial
+from rothko.trials import Tried
 
 try:
     from matplotlib import rc_context
@@ -40,10 +42,15 @@ STYLE: Any = {
 }
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's colours, which remain apart for those who do not see all colours; markers say the same again."""
+FRONTS = ("#999999", "#DDCC99")
+"""Behind the points: the best of all methods, or of those that meet the same requirement."""
 MARKERS = "osD^vPX*"
 
+Found = Frontier | SetFrontier
+"""Of methods on a table, or on sets: GCP is lost, or utility."""
 
-def draw(found: Frontier) -> dict[str, bytes]:
+
+def draw(found: Found) -> dict[str, bytes]:
     """Name of the file → its bytes, for every plot."""
     drawn = {}
     with rc_context(STYLE):
@@ -57,47 +64,49 @@ def draw(found: Frontier) -> dict[str, bytes]:
     return drawn
 
 
-def _of(found: Frontier, method: str) -> list[Trial]:
+def _of(found: Found, method: str) -> list[Trial | SetTrial]:
     """The trials of a method that have a loss."""
-    return [trial for trial in found.trials if trial.method == method and trial.loss is not None]
+    return [trial for trial in found.trials if trial.method == method and trial.lost is not None]
 
 
-def _ink(found: Frontier, method: str) -> dict[str, Any]:
+def _ink(found: Found, method: str) -> dict[str, Any]:
     at = found.methods.index(method)
     return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)], "label": method}
 
 
-def _loss(axes: Axes, found: Frontier) -> None:
+def _loss(axes: Axes, found: Found) -> None:
     for method in found.methods:
         some = _of(found, method)
-        axes.plot([trial.at(found.by) for trial in some], [_gcp(trial) for trial in some], **_ink(found, method))
+        axes.plot([trial.at(found.by) for trial in some], [_lost(trial) for trial in some], **_ink(found, method))
     if found.max_loss is not None:
         axes.axhline(found.max_loss, color="#000000", linestyle="--", linewidth=1, label="bound")
-    axes.set(title=f"{found.records:,} records", xlabel=found.by, ylabel="GCP: 0 exact … 1 nothing said")
+    axes.set(title=f"{found.records:,} records", xlabel=found.by, ylabel=_axis(found))
     axes.set_ylim(0)
     _scale(axes, found, "x")
     axes.legend()
 
 
-def _frontier(axes: Axes, found: Frontier) -> None:
-    best = sorted(found.best, key=lambda trial: (trial.at(found.by), _gcp(trial)))
-    axes.plot(
-        [_gcp(trial) for trial in best], [trial.at(found.by) for trial in best], color="#999999", linewidth=4,
-        alpha=0.5, label="best of all", solid_capstyle="round",
-    )  # fmt: skip
+def _frontier(axes: Axes, found: Found) -> None:
+    fronts: Mapping[str, Sequence[Tried]] = found.fronts
+    for (name, front), colour in zip(fronts.items(), FRONTS, strict=False):
+        best = sorted(front, key=lambda trial: (trial.at(found.by), _lost(trial)))
+        axes.plot(
+            [_lost(trial) for trial in best], [trial.at(found.by) for trial in best], color=colour, linewidth=4,
+            alpha=0.5, label=f"best of {name}", solid_capstyle="round",
+        )  # fmt: skip
     for method in found.methods:
         some = _of(found, method)
         ink = _ink(found, method) | {"linestyle": "none"}
-        axes.plot([_gcp(trial) for trial in some], [trial.at(found.by) for trial in some], **ink)
+        axes.plot([_lost(trial) for trial in some], [trial.at(found.by) for trial in some], **ink)
     if found.max_loss is not None:
         axes.axvline(found.max_loss, color="#000000", linestyle="--", linewidth=1, label="bound")
-    axes.set(title="privacy against loss", xlabel="GCP: 0 exact … 1 nothing said", ylabel=found.by)
+    axes.set(title="privacy against loss", xlabel=_axis(found), ylabel=found.by)
     axes.set_xlim(0)
     _scale(axes, found, "y")
     axes.legend()
 
 
-def _time(axes: Axes, found: Frontier) -> None:
+def _time(axes: Axes, found: Found) -> None:
     for method in found.methods:
         some = _of(found, method)
         times = [trial.partition_seconds or 0.0 for trial in some]
@@ -110,12 +119,16 @@ def _time(axes: Axes, found: Frontier) -> None:
     axes.legend()
 
 
-def _gcp(trial: Trial) -> float:
-    assert trial.loss is not None
-    return trial.loss.gcp
+def _axis(found: Found) -> str:
+    return f"{found.loss_name}: 0 exact … 1 nothing said"
 
 
-def _scale(axes: Axes, found: Frontier, side: str) -> None:
+def _lost(trial: Tried) -> float:
+    assert trial.lost is not None
+    return trial.lost
+
+
+def _scale(axes: Axes, found: Found, side: str) -> None:
     """Put k and l on a scale of ratios where they reach far, with the values that were run as its marks."""
     values = sorted({trial.at(found.by) for trial in found.trials})
     axis = axes.xaxis if side == "x" else axes.yaxis
@@ -129,7 +142,7 @@ def _scale(axes: Axes, found: Frontier, side: str) -> None:
         axis.set_major_locator(MaxNLocator(integer=True))
 
 
-PLOTS: dict[str, Callable[[Axes, Frontier], None]] = {"loss": _loss, "frontier": _frontier, "time": _time}
+PLOTS: dict[str, Callable[[Axes, Found], None]] = {"loss": _loss, "frontier": _frontier, "time": _time}
 ENDINGS: dict[str, dict[str, Any]] = {
     "svg": {"metadata": {"Date": None}},
     "png": {"dpi": 120, "metadata": {"Software": None}},
