@@ -8,11 +8,8 @@ best of three runs, one run after the other; the load of the machine is kept wit
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
-from experiments.workload import progress_of
+from experiments.runs import Keep, Results, Running, keep_nothing, with_load
 from rothko.comparison import Bench, Trial
 from rothko.data.census import QUASI_IDENTIFIERS, TREES, census
 from rothko.data.encode import rank
@@ -303,33 +300,19 @@ FIGURES: dict[str, tuple[str, Callable[[Curves, Show], dict[str, Any]]]] = {
 NEED_DATA = {"12"}
 
 
-def run(
-    settings: Curves,
-    figures: Iterable[str] = FIGURES,
-    *,
-    keep: Callable[[dict[str, Any]], object] = lambda results: None,
-) -> dict[str, Any]:
+def run(settings: Curves, figures: Iterable[str] = FIGURES, *, keep: Keep = keep_nothing) -> Results:
     """Run figures, one run at a time; the results are plain data. ``keep`` is called with what there is after each."""
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
-    described = plain | {"data": settings.data is not None}
-    results: dict[str, Any] = {"settings": described, "figures": {}, "seconds": {}}
+    runs = Running(settings, keep)
     warm_up()
     for number in figures:
         title, figure = FIGURES[number]
-        name = f"Fig. {number:<3} {title}"
-        if number in NEED_DATA and settings.data is None:
-            print(f"{name:<34} left out: it needs --data", flush=True)
-            continue
-        begun, load = time.perf_counter(), os.getloadavg()[0]
-        found = figure(settings, progress_of(name))
-        # What others did at the time: 1 is this process.
-        found["load"] = [round(load, 1), round(os.getloadavg()[0], 1)]
-        results["figures"][number] = found
-        results["seconds"][number] = round(time.perf_counter() - begun, 1)
-        keep(results)
-        back = "\r" if sys.stdout.isatty() else ""
-        print(f"{back}{name:<34} {results['seconds'][number]:8.1f} s", flush=True)
-    return results
+        runs.figure(
+            number,
+            f"Fig. {number:<3} {title}",
+            with_load(lambda show, figure=figure: figure(settings, show)),
+            needs_data=number in NEED_DATA,
+        )
+    return runs.results
 
 
 def warm_up() -> None:

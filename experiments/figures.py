@@ -82,7 +82,7 @@ def draw(
             if number not in results["figures"]:
                 continue
             drawn = figure(results["figures"][number])
-            path = folder / f"{prefix}-{int(number):02d}"
+            path = folder / f"{prefix}-{number:>02}"
             drawn.savefig(path.with_suffix(".svg"), metadata={"Date": None})
             _save_small(drawn, path.with_suffix(".png"))
             written += [path.with_suffix(".svg"), path.with_suffix(".png")]

@@ -8,10 +8,9 @@ Specialization, for their folds and trials (:mod:`experiments.workload`).
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,8 @@ from experiments.protocol import (
     with_k,
 )
 from experiments.real import PROJECTION_K, by_information_gain
+from experiments.runs import Keep, Results, Running, keep_nothing, processes
 from experiments.synthetic import FUNCTIONS, VARIED, K
-from experiments.workload import processes, progress_of
 from rothko.data.encode import Encoded, encode
 from rothko.data.generate import agrawal
 from rothko.data.schema import typed
@@ -247,28 +246,17 @@ NEED_DATA = {"1"}
 
 
 def run(
-    settings: Refinement,
-    figures: Iterable[str] = FIGURES,
-    *,
-    workers: int = 0,
-    keep: Callable[[dict[str, Any]], object] = lambda results: None,
-) -> dict[str, Any]:
+    settings: Refinement, figures: Iterable[str] = FIGURES, *, workers: int = 0, keep: Keep = keep_nothing
+) -> Results:
     """Run figures; the results are plain data. ``keep`` is called with what there is after each figure."""
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
-    results: dict[str, Any] = {
-        "settings": plain | {"data": settings.data is not None}, "figures": {}, "seconds": {},
-    }  # fmt: skip
+    runs = Running(settings, keep)
     with processes(workers) as pool:
         for number in figures:
             title, figure = FIGURES[number]
-            name = f"Fig. {number:<3} {title}"
-            if number in NEED_DATA and settings.data is None:
-                print(f"{name:<34} left out: it needs --data", flush=True)
-                continue
-            begun = time.perf_counter()
-            results["figures"][number] = figure(settings, spread_over(pool, progress_of(name)))
-            results["seconds"][number] = round(time.perf_counter() - begun, 1)
-            keep(results)
-            back = "\r" if sys.stdout.isatty() else ""
-            print(f"{back}{name:<34} {results['seconds'][number]:8.1f} s", flush=True)
-    return results
+            runs.figure(
+                number,
+                f"Fig. {number:<3} {title}",
+                lambda show, figure=figure: figure(settings, spread_over(pool, show)),
+                needs_data=number in NEED_DATA,
+            )
+    return runs.results

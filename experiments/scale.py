@@ -7,22 +7,19 @@ to 40 times as many. Figs. 17 to 21 are run one after the other in processes of 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 from experiments import disk_runs
 from experiments.disk_runs import Run
 from experiments.protocol import gather, spread_over
+from experiments.runs import Keep, Results, Running, keep_nothing, processes
 from experiments.sampling import REQUIRED, pruned, quality
-from experiments.workload import processes, progress_of
 
 ENGINES = {"T, F_CACHE = 1": ("rothko-t", 1), "T, F_CACHE = 8": ("rothko-t", 8), "S": ("rothko-s", 1)}
 GUIDED_ENGINES = {"T, F_CACHE = 1": ("rothko-t", 1), "T, F_CACHE = 4": ("rothko-t", 4), "S": ("rothko-s", 1)}
@@ -185,36 +182,17 @@ SAMPLED: dict[str, tuple[str, Callable[[Scale, Executor | None, Callable[[int, i
 FIGURES = (*TIMED, *SAMPLED)
 
 
-def run(
-    settings: Scale,
-    figures: Iterable[str] = FIGURES,
-    *,
-    workers: int = 0,
-    keep: Callable[[dict[str, Any]], object] = lambda results: None,
-) -> dict[str, Any]:
+def run(settings: Scale, figures: Iterable[str] = FIGURES, *, workers: int = 0, keep: Keep = keep_nothing) -> Results:
     """Run figures; the results are plain data. ``keep`` is called with what there is after each figure."""
     asked = list(figures)
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
-    results: dict[str, Any] = {"settings": plain, "figures": {}, "seconds": {}}
-
-    @contextmanager
-    def told(number: str, title: str) -> Iterator[str]:
-        name, begun = f"Fig. {number:<3} {title}", perf_counter()
-        yield name
-        results["seconds"][number] = round(perf_counter() - begun, 1)
-        keep(results)
-        back = "\r" if sys.stdout.isatty() else ""
-        print(f"{back}{name:<34} {results['seconds'][number]:8.1f} s", flush=True)
-
+    runs = Running(settings, keep)
     with TemporaryDirectory(prefix="rothko-scale-") as folder:
         bench = Bench(Path(folder))
         for number in (one for one in asked if one in TIMED):
             title, timed = TIMED[number]
-            with told(number, title):
-                results["figures"][number] = timed(settings, bench)
+            runs.figure(number, f"Fig. {number:<3} {title}", lambda _, timed=timed: timed(settings, bench))
     with processes(workers) as pool:
         for number in (one for one in asked if one in SAMPLED):
             title, spread = SAMPLED[number]
-            with told(number, title) as name:
-                results["figures"][number] = spread(settings, pool, progress_of(name))
-    return results
+            runs.figure(number, f"Fig. {number:<3} {title}", lambda show, spread=spread: spread(settings, pool, show))
+    return runs.results

@@ -1,9 +1,9 @@
 """Set-valued records: the experiments of Podgursky, Vanderbilt 2011, chapter V.
 
 "Practical k-Anonymity on Large Datasets": Figs. 7 to 18 on Adult, Figs. 20 and 21 on synthetic records with a long
-tail, with rothko's own methods beside the thesis's. Two figures are one here: utility and time of the same runs. Times
-are processor times of grouping the records alone, on one thread, of a single run; the load of the machine is kept with
-the results.
+tail, Tables 13 to 15 on records of the shape of its targeting data, with rothko's own methods beside the thesis's. Two
+figures, and the three tables, are one here: what is kept and time of the same runs. Times are processor times of
+grouping the records alone, on one thread, of a single run; the load of the machine is kept with the results.
 
 The time of (k,1) with all records grows with the square of the records, and with k besides. It gets at most
 ``slow_rows`` of Adult's records, drawn at random, and so do the methods that it is compared with.
@@ -11,19 +11,17 @@ The time of (k,1) with all records grows with the square of the records, and wit
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from experiments.workload import progress_of
-from rothko.data.longtail import longtail
+from experiments.runs import Keep, Results, Running, Show, keep_nothing, with_load
+from rothko.data.longtail import TARGETING, LongTail, longtail
 from rothko.data.sets import Records, from_table
 from rothko.kernels.sets_records import shared
 from rothko.methods.set_method import SetK1Method, SetMethod
@@ -60,6 +58,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "15": ("k1-all", "k1-lsh", "k1-topdown", "cluster-all", "cluster-lsh", "mondrian-utility"),
     "17": ("cluster-lsh", "iterative-lsh", "mondrian-even", "mondrian-utility", "two-phase", "k1-lsh", "k1-topdown"),
     "20": ("cluster-lsh", "mondrian-even", "mondrian-utility", "two-phase", "k1-lsh", "k1-topdown"),
+    "tables": ("mondrian-even", "mondrian-utility", "two-phase"),
 }
 """First figure of a pair → what it shows."""
 SLOW = ("15",)
@@ -77,11 +76,14 @@ class Sets:
     slow_rows: int = 10_000
     rows: int = 100_000
     """Synthetic records."""
+    targeting_k: tuple[int, ...] = (2, 10, 20, 40)
+    targeting: int = 1_000_000
+    """Records of the shape of the targeting data."""
 
     @classmethod
     def quick(cls, data: Path | None = None) -> Sets:
         """Enough to see that everything runs."""
-        return cls(data, more_k=(5, 20), synthetic_k=(2, 10), slow_rows=200, rows=400)
+        return cls(data, more_k=(5, 20), synthetic_k=(2, 10), slow_rows=200, rows=400, targeting=500)
 
 
 def adult(folder: Path) -> Records:
@@ -100,13 +102,21 @@ def some_of(records: Records, count: int) -> Records:
     return Records(*spread(rows, records.starts, records.items), records.names, records.utility)
 
 
-def trial(records: Records, k: int, method: SetMethod) -> tuple[float, float]:
-    """The share of the utility that a method keeps, and its seconds of processor time."""
+class Kept(NamedTuple):
+    """What a run keeps, as shares, and its seconds of processor time."""
+
+    utility: float
+    instances: float
+    seconds: float
+
+
+def trial(records: Records, k: int, method: SetMethod) -> Kept:
+    """Run a method."""
     begun = time.process_time()
     if isinstance(method, SetK1Method):
         _, items = method.publish(records, k, 0)
         seconds = time.process_time() - begun
-        kept = float(records.utility[items].sum())
+        kept, instances = float(records.utility[items].sum()), len(items)
     else:
         classes = method.group(records, k, seed=0, threads=1, progress=lambda _: None)
         seconds = time.process_time() - begun
@@ -114,15 +124,16 @@ def trial(records: Records, k: int, method: SetMethod) -> tuple[float, float]:
         bounds = np.concatenate(([0], np.cumsum(sizes)))
         order = np.argsort(classes, kind="stable")
         starts, items = shared(order, bounds, records.starts, records.items, records.size)
-        kept = float(np.repeat(sizes, np.diff(starts)) @ records.utility[items])
-    return kept / records.total_utility(), seconds
+        times = np.repeat(sizes, np.diff(starts))
+        kept, instances = float(times @ records.utility[items]), int(times.sum())
+    return Kept(kept / records.total_utility(), instances / max(len(records.items), 1), seconds)
 
 
 class Bench:
     """Runs, each done once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int, int, str], tuple[float, float]] = {}
+        self._known: dict[tuple[str, int, int, str], Kept] = {}
 
     def __call__(
         self,
@@ -130,20 +141,31 @@ class Bench:
         records: Records,
         values: Sequence[int],
         methods: Sequence[str],
-        show: Callable[[int, int], None],
-    ) -> dict[str, Any]:
-        """Utility and seconds of methods against k."""
-        found: dict[str, Any] = {"utility": {}, "seconds": {}, "records": records.count, "items": records.size}
+        show: Show,
+    ) -> Results:
+        """What methods keep, and their seconds, against k."""
+        found: dict[str, Any] = {part: {} for part in Kept._fields}
+        found |= {"records": records.count, "items": records.size}
         for i, k in enumerate(values):
             for method in methods:
                 key = (name, records.count, k, method)
                 if key not in self._known:
                     self._known[key] = trial(records, k, METHODS[method])
-                utility, seconds = self._known[key]
-                found["utility"].setdefault(method, {})[str(k)] = round(utility, 6)
-                found["seconds"].setdefault(method, {})[str(k)] = round(seconds, 4)
+                for part, value in self._known[key]._asdict().items():
+                    found[part].setdefault(method, {})[str(k)] = round(value, 6)
             show(i + 1, len(values))
         return found
+
+    def figure(self, settings: Sets, number: str, show: Show) -> Results:
+        """A figure, or the tables."""
+        if number == "tables":
+            records = longtail(settings.targeting, LongTail(items=TARGETING[1]))
+            return self("targeting", records, settings.targeting_k, SHOWN[number], show)
+        if settings.data is None or number == "20":
+            return self("longtail", longtail(settings.rows), settings.synthetic_k, SHOWN[number], show)
+        records = adult(settings.data)
+        records = some_of(records, settings.slow_rows) if number in SLOW else records
+        return self("adult", records, settings.more_k, SHOWN[number], show)
 
 
 FIGURES: dict[str, str] = {
@@ -154,44 +176,26 @@ FIGURES: dict[str, str] = {
     "15": "Adult: (k,1)",
     "17": "Adult: all methods",
     "20": "synthetic: all methods",
+    "tables": "targeting: Mondrian, two-phase",
 }
 """First figure of a pair (utility; the next one has the times) → what it shows."""
-NEED_DATA = tuple(number for number in FIGURES if number != "20")
+NEED_DATA = tuple(number for number in FIGURES if number not in ("20", "tables"))
 
 
-def run(
-    settings: Sets,
-    figures: Iterable[str] = FIGURES,
-    *,
-    keep: Callable[[dict[str, Any]], object] = lambda results: None,
-) -> dict[str, Any]:
+def run(settings: Sets, figures: Iterable[str] = FIGURES, *, keep: Keep = keep_nothing) -> Results:
     """Run figures, one run at a time; the results are plain data. ``keep`` is called with what there is after each."""
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
-    results: dict[str, Any] = {
-        "settings": plain | {"data": settings.data is not None}, "figures": {}, "seconds": {}
-    }  # fmt: skip
+    runs = Running(settings, keep)
     warm_up()
     bench = Bench()
     for number in figures:
-        name = f"Figs. {number}, {int(number) + 1} {FIGURES[number]}"
-        if number in NEED_DATA and settings.data is None:
-            print(f"{name:<40} left out: it needs --data", flush=True)
-            continue
-        begun, load = time.perf_counter(), os.getloadavg()[0]
-        if settings.data is None or number == "20":
-            found = bench("longtail", longtail(settings.rows), settings.synthetic_k, SHOWN[number], progress_of(name))
-        else:
-            records = adult(settings.data)
-            records = some_of(records, settings.slow_rows) if number in SLOW else records
-            found = bench("adult", records, settings.more_k, SHOWN[number], progress_of(name))
-        # What others did at the time: 1 is this process.
-        found["load"] = [round(load, 1), round(os.getloadavg()[0], 1)]
-        results["figures"][number] = found
-        results["seconds"][number] = round(time.perf_counter() - begun, 1)
-        keep(results)
-        back = "\r" if sys.stdout.isatty() else ""
-        print(f"{back}{name:<40} {results['seconds'][number]:8.1f} s", flush=True)
-    return results
+        named = "Tables 13 to 15" if number == "tables" else f"Figs. {number}, {int(number) + 1}"
+        runs.figure(
+            number,
+            f"{named} {FIGURES[number]}",
+            with_load(lambda show, number=number: bench.figure(settings, number, show)),
+            needs_data=number in NEED_DATA,
+        )
+    return runs.results
 
 
 def warm_up() -> None:

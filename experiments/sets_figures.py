@@ -1,4 +1,4 @@
-"""Draw Figs. 7 to 18, 20 and 21 of Podgursky, Vanderbilt 2011: utility beside time."""
+"""Draw Figs. 7 to 18, 20 and 21 and Tables 13 to 15 of Podgursky, Vanderbilt 2011: what is kept beside time."""
 
 from __future__ import annotations
 
@@ -36,14 +36,24 @@ def _lines(axes: Axes, series: Results) -> None:
     axes.set(xlabel="k")
 
 
-def _draw(found: Results) -> Figure:
-    figure, row = row_of(2, width=4.1, height=3.1)
-    _lines(row[0], found["utility"])
-    _lines(row[1], found["seconds"])
-    row[0].set(title="utility kept", ylabel="share", ylim=(0, None))
-    row[1].set(title="time", ylabel="seconds", yscale="log")
+def _draw(found: Results, *parts: str, width: float = 4.1) -> Figure:
+    figure, row = row_of(1 + len(parts), width=width, height=3.1)
+    for axes, part in zip(row, parts, strict=False):
+        _lines(axes, found[part])
+        axes.set(title=f"{part} kept", ylabel="share", ylim=(0, None))
+    _lines(row[-1], found["seconds"])
+    row[-1].set(title="time", ylabel="seconds", yscale="log")
     legend(figure, row[0], columns=4)
     return figure
 
 
-DRAWN: dict[str, Callable[[Results], Figure]] = dict.fromkeys(("7", "9", "11", "13", "15", "17", "20"), _draw)
+def _figure(found: Results) -> Figure:
+    return _draw(found, "utility")
+
+
+def _tables(found: Results) -> Figure:
+    return _draw(found, "utility", "instances", width=2.9)
+
+
+DRAWN: dict[str, Callable[[Results], Figure]] = dict.fromkeys(("7", "9", "11", "13", "15", "17", "20"), _figure)
+DRAWN["tables"] = _tables

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import synthetic, workload
+from experiments import runs, synthetic, workload
 from experiments.data import ATTRIBUTES, RECORDS, people, people_policy
 from experiments.figures import draw
 from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, Settings, accuracy, original, recode
@@ -16,7 +16,7 @@ from experiments.real import by_information_gain
 
 def test_two_figures_from_run_to_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings(trials=2, thin=3)
-    results = workload.run(settings, ["12", "7", "9"], keep=lambda found: workload.save(found, tmp_path / "w.json"))
+    results = workload.run(settings, ["12", "7", "9"], keep=lambda found: runs.save(found, tmp_path / "w.json"))
     assert set(results["figures"]) == {"9", "12"}
     assert "Fig. 7" in capsys.readouterr().out
     boxes = results["figures"]["12"]["boxes"]
@@ -34,10 +34,10 @@ def test_two_figures_from_run_to_picture(tmp_path: Path, capsys: pytest.CaptureF
 def test_results_of_other_figures_stay_where_the_settings_are_the_same(tmp_path: Path) -> None:
     place = tmp_path / "w.json"
     found = {"settings": {"trials": 2}, "figures": {"6": 1}, "seconds": {"6": 0.1}}
-    workload.save(found, place)
-    more = workload.save(found | {"figures": {"9": 2}}, place)
+    runs.save(found, place)
+    more = runs.save(found | {"figures": {"9": 2}}, place)
     assert more["figures"] == {"6": 1, "9": 2}
-    other = workload.save({"settings": {"trials": 3}, "figures": {"9": 2}, "seconds": {}}, place)
+    other = runs.save({"settings": {"trials": 3}, "figures": {"9": 2}, "seconds": {}}, place)
     assert other["figures"] == {"9": 2}
 
 

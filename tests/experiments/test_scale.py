@@ -38,10 +38,13 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_engine_makes_classes_and_tells_what_it_took(people: Path) -> None:
     exact = timed(Run(str(people), "memory", k=50), people.parent)
     assert exact["peak"] > 0
-    one, more, sample = (
-        timed(Run(str(people), engine, k=50, tuples=1_000, cache=cache), people.parent)
+    runs = [
+        Run(str(people), engine, k=50, tuples=1_000, cache=cache)
         for engine, cache in (("rothko-t", 1), ("rothko-t", 8), ("rothko-s", 1))
-    )
+    ]
+    for run in runs:  # what the first of them compiles is written, too
+        timed(run, people.parent)
+    one, more, sample = (timed(run, people.parent) for run in runs)
     assert one["classes"] == more["classes"] == exact["classes"]
     assert one["io"]["writes"] > more["io"]["writes"] > 0
     assert sample["io"]["repartitions"] == 1

@@ -186,8 +186,11 @@ def _numbered(texts: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.chunk(0)
     # A dictionary may say things that no record has, and the same twice.
-    used, codes = np.unique(encoded.indices.to_numpy(zero_copy_only=False), return_inverse=True)
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(codes, minlength=len(encoded.dictionary)))
     names = _texts(encoded.dictionary.take(pa.array(used)))
+    if len(used) < len(encoded.dictionary):
+        codes = np.searchsorted(used, np.arange(len(encoded.dictionary)))[codes]
     again = names.dictionary_encode()
     if len(again.dictionary) < len(names):
         return again.indices.to_numpy()[codes].astype(np.int32), again.dictionary

@@ -14,6 +14,9 @@ contain, as long as their class keeps k or is better dissolved, and classes are 
 phase of set-two-phase. Every step publishes more than before. This is done within parts of the tree of at most
 131,072 records, so that the time grows with the records.
 
+With k = 2 classes are pairs, which a tree hardly finds. There a part is also paired by set-cluster with LSH, always by
+the same hash functions, and what keeps more is taken (on the synthetic data, 0.381 of the utility and not 0.326).
+
 Where the thesis is silent: of items that score alike the first in the order of the texts is taken, for ``utility`` the
 first in the order of utility × frequency.
 """
@@ -22,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +33,7 @@ from numpy.typing import NDArray
 from rothko.data.sets import Records
 from rothko.errors import PolicyError
 from rothko.methods.set_method import Progress, SetMethod, one_of
+from rothko.methods.sets_cluster import SetCluster
 from rothko.threads import each
 
 CRITERIA = ("even", "entropy", "utility")
@@ -39,6 +43,8 @@ ROUNDS = 10
 """Turns of leaving and splitting back, at most."""
 ENOUGH = 1e-4
 """A turn that gains a smaller share than this is the last."""
+PAIRS = 2
+"""The k at which classes are pairs."""
 MOST_PAIRS = 1 << 29
 """Pairs of items that ``entropy`` may count."""
 
@@ -118,7 +124,50 @@ def _finish(
     bounds = grow(order, 0, len(mine), starts, items, worth, k, criterion, 0)
     class_of = np.empty(len(mine), dtype=np.int32)
     class_of[order] = np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds))
-    return improve(starts, items, worth, class_of, k) if criterion == UTILITY else class_of
+    if criterion != UTILITY:
+        return class_of
+    found = improve(starts, items, worth, class_of, k)
+    if k == PAIRS <= len(mine):
+        part = Records(starts, items, records.names, worth)
+        pairs = SetCluster(search="lsh").group(part, k, seed=0, threads=1, progress=lambda _: None)
+        found = max(found, pairs, key=lambda classes: _Sets.of(starts, items, worth, classes).utility)
+    return found
+
+
+class _Sets(NamedTuple):
+    """What classes publish."""
+
+    sizes: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    """Where the records of each class begin in ``order``."""
+    order: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    value: NDArray[np.float64]
+    """The utility of each set."""
+
+    @classmethod
+    def of(
+        cls,
+        starts: NDArray[np.int64],
+        items: NDArray[np.int32],
+        worth: NDArray[np.float64],
+        class_of: NDArray[np.int32],
+    ) -> _Sets:
+        """Find what all records of each class have."""
+        from rothko.kernels.sets_records import shared
+
+        sizes = np.bincount(class_of)
+        bounds = np.concatenate(([0], np.cumsum(sizes)))
+        order = np.argsort(class_of, kind="stable").astype(np.int32)
+        set_starts, set_items = shared(order, bounds, starts, items, len(worth))
+        value = np.add.reduceat(np.append(worth[set_items], 0.0), set_starts[:-1]) * (np.diff(set_starts) > 0)
+        return cls(sizes, bounds, order, set_starts, set_items, value)
+
+    @property
+    def utility(self) -> float:
+        """Σ over records of the utilities published."""
+        return float(self.value @ self.sizes)
 
 
 def improve(
@@ -130,26 +179,21 @@ def improve(
 ) -> NDArray[np.int32]:
     """Classes that publish at least as much: records leave for better sets, classes are closed and split back."""
     from rothko.kernels import sets_reassign as reassign
-    from rothko.kernels.sets_records import shared
     from rothko.kernels.sets_two_phase import class_numbers, split_back
 
     marks = item_marks(len(worth))
     room = max(len(class_of) // k, 1)
     for _ in range(ROUNDS):
-        sizes = np.bincount(class_of)
-        bounds = np.concatenate(([0], np.cumsum(sizes)))
-        order = np.argsort(class_of, kind="stable").astype(np.int32)
-        set_starts, set_items = shared(order, bounds, starts, items, len(worth))
-        value = np.add.reduceat(np.append(worth[set_items], 0.0), set_starts[:-1]) * (np.diff(set_starts) > 0)
-        trie = reassign.plant(set_starts, set_items, _lexicographic(set_starts, set_items), worth)
+        sets = _Sets.of(starts, items, worth, class_of)
+        trie = reassign.plant(sets.starts, sets.items, _lexicographic(sets.starts, sets.items), worth)
         found, worth_there = reassign.most_valuable(starts, items, len(worth), class_of, *trie)
-        turn = np.argsort(value, kind="stable")
-        class_of, _ = reassign.settle(order, bounds, value, found, worth_there, k, turn)
-        lists = reassign.as_lists(class_of, max(room, len(sizes)))
+        turn = np.argsort(sets.value, kind="stable")
+        class_of, _ = reassign.settle(sets.order, sets.bounds, sets.value, found, worth_there, k, turn)
+        lists = reassign.as_lists(class_of, max(room, len(sets.sizes)))
         split_back(*lists, starts, items, worth, marks, k)
         first, following, _, size = lists
         class_of, kept = class_numbers(first, following, size, starts, items, worth)
-        if kept <= (1 + ENOUGH) * float(value @ sizes):
+        if kept <= (1 + ENOUGH) * sets.utility:
             break
     return class_of
 
