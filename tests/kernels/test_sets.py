@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import plain_sets as plain
 from rothko.kernels import sets_mondrian, sets_reassign, sets_records, sets_two_phase
-from rothko.methods.sets_mondrian import CRITERIA, _lexicographic, improve, item_marks
+from rothko.methods.sets_mondrian import CRITERIA, NO_BITS, _lexicographic, improve, item_marks
 
 ITEMS = 7
 Sets = list[frozenset[int]]
@@ -97,16 +97,30 @@ def test_counts_and_hashes(sets: Sets) -> None:
     ("criterion", "score"), [("even", plain.even), ("entropy", plain.less_entropy), ("utility", plain.per_bit)]
 )
 @settings(max_examples=60, deadline=None)
-@given(sets=some_sets, worth=some_worth, k=some_k)
+@given(sets=some_sets, worth=some_worth, k=some_k, dense=st.booleans())
 def test_mondrian_equals_its_twin(
-    criterion: str, score: Callable[..., float], sets: Sets, worth: list[float], k: int
+    criterion: str, score: Callable[..., float], sets: Sets, worth: list[float], k: int, dense: bool
 ) -> None:
     order = np.arange(len(sets), dtype=np.int32)
-    bounds = sets_mondrian.grow(order, 0, len(sets), *csr(sets), np.array(worth), k, CRITERIA.index(criterion), 0)
+    records = csr(sets)
+    bits = sets_mondrian.as_bits(*records, len(worth)) if dense else NO_BITS
+    bounds = sets_mondrian.grow(order, 0, len(sets), *records, bits, np.array(worth), k, CRITERIA.index(criterion), 0)
     assert bounds[0] == 0
     assert bounds[-1] == len(sets)
     found = {frozenset(order[a:b].tolist()) for a, b in pairwise(bounds)}
     assert found == same(plain.mondrian(range(len(sets)), sets, worth, k, score))
+
+
+@settings(deadline=None)
+@given(sets=some_sets)
+def test_bits_say_what_records_have(sets: Sets) -> None:
+    starts, items = csr(sets)
+    size = 70  # more than two words
+    bits = sets_mondrian.as_bits(starts, items, size)
+    expected = [[item in one for item in range(size)] for one in sets]
+    for held in (bits, NO_BITS):
+        found = [[sets_mondrian.has(i, starts, items, held, item) for item in range(size)] for i in range(len(sets))]
+        assert found == expected
 
 
 def test_a_large_tree_can_be_grown_in_pieces() -> None:
@@ -115,13 +129,13 @@ def test_a_large_tree_can_be_grown_in_pieces() -> None:
     starts, items = csr(sets)
     worth = random.integers(1, 9, 12).astype(float)
     whole = np.arange(500, dtype=np.int32)
-    at_once = sets_mondrian.grow(whole, 0, 500, starts, items, worth, 5, 2, 0)
+    at_once = sets_mondrian.grow(whole, 0, 500, starts, items, NO_BITS, worth, 5, 2, 0)
     order = np.arange(500, dtype=np.int32)
-    pieces = sets_mondrian.grow(order, 0, 500, starts, items, worth, 5, 2, 60)
+    pieces = sets_mondrian.grow(order, 0, 500, starts, items, NO_BITS, worth, 5, 2, 60)
     assert len(pieces) > 5
     found = set()
     for a, b in pairwise(pieces):
-        inner = sets_mondrian.grow(order, a, b, starts, items, worth, 5, 2, 0)
+        inner = sets_mondrian.grow(order, a, b, starts, items, NO_BITS, worth, 5, 2, 0)
         found |= {frozenset(order[x:y].tolist()) for x, y in pairwise(inner)}
     assert found == {frozenset(whole[x:y].tolist()) for x, y in pairwise(at_once)}
 

@@ -4,6 +4,9 @@ Records are in CSR form and never moved; ``order`` holds their numbers, those of
 order in place. An item that may not cut a node may not cut any part of it: fewer than k of its records have the
 item, or lack it, and so in every part. So a node carries the items that may cut it with their counts, and nothing
 else. Of two parts the smaller one is counted, the larger one is what is left of the node.
+
+Where records are dense they are also given as ``bits``, a bit for each item in words of 64, which are counted a word
+at a time and looked into without a search; otherwise that array is empty.
 """
 
 from __future__ import annotations
@@ -31,21 +34,33 @@ def find(items, begin, end, item):
 
 
 @compiled
-def part(order, begin, end, starts, items, item):
+def as_bits(starts, items, size):
+    """A bit for each item of each record, in words of 64."""
+    bits = np.zeros((len(starts) - 1, (size + 63) // 64), dtype=np.uint64)
+    for i in range(len(starts) - 1):
+        for j in range(starts[i], starts[i + 1]):
+            bits[i, items[j] >> 6] |= np.uint64(1) << np.uint64(items[j] & 63)
+    return bits
+
+
+@compiled
+def has(record, starts, items, bits, item):
+    """Whether a record has an item."""
+    if bits.shape[0] > 0:
+        return (bits[record, item >> 6] >> np.uint64(item & 63)) & np.uint64(1) == 1
+    end = starts[record + 1]
+    at = find(items, starts[record], end, item)
+    return at < end and items[at] == item
+
+
+@compiled
+def part(order, begin, end, starts, items, bits, item):
     """Move the records with an item to the front of a node; returns where those without it begin."""
     left, right = begin, end - 1
     while True:
-        while left <= right:
-            low, high = starts[order[left]], starts[order[left] + 1]
-            at = find(items, low, high, item)
-            if at == high or items[at] != item:
-                break
+        while left <= right and has(order[left], starts, items, bits, item):
             left += 1
-        while left <= right:
-            low, high = starts[order[right]], starts[order[right] + 1]
-            at = find(items, low, high, item)
-            if at < high and items[at] == item:
-                break
+        while left <= right and not has(order[right], starts, items, bits, item):
             right -= 1
         if left >= right:
             return left
@@ -55,8 +70,16 @@ def part(order, begin, end, starts, items, item):
 
 
 @compiled
-def count(order, begin, end, starts, items, counts):
+def count(order, begin, end, starts, items, bits, counts):
     """Add up the items of some records."""
+    if bits.shape[0] > 0:
+        for i in range(begin, end):
+            record = order[i]
+            for w in range(bits.shape[1]):
+                word = bits[record, w]
+                for b in range(64):
+                    counts[64 * w + b] += np.int64((word >> np.uint64(b)) & np.uint64(1))
+        return
     for i in range(begin, end):
         record = order[i]
         for j in range(starts[record], starts[record + 1]):
@@ -127,9 +150,9 @@ def _least_entropy(order, begin, end, starts, items, allowed, n_allowed, place, 
 
 
 @compiled
-def _open_root(order, begin, end, starts, items, k, counts):
+def _open_root(order, begin, end, starts, items, bits, k, counts):
     """The items that may cut the whole, and their counts; ``counts`` is left at 0."""
-    count(order, begin, end, starts, items, counts)
+    count(order, begin, end, starts, items, bits, counts)
     length = 0
     for a in range(len(counts)):
         if counts[a] >= k and end - begin - counts[a] >= k:
@@ -146,9 +169,9 @@ def _open_root(order, begin, end, starts, items, k, counts):
 
 
 @compiled
-def _clear(order, begin, end, starts, items, counts):
+def _clear(order, begin, end, starts, items, bits, counts):
     """Set to 0 what some records were counted in."""
-    if (end - begin) * FEW < len(counts):
+    if bits.shape[0] == 0 and (end - begin) * FEW < len(counts):
         for i in range(begin, end):
             record = order[i]
             for j in range(starts[record], starts[record + 1]):
@@ -158,11 +181,13 @@ def _clear(order, begin, end, starts, items, counts):
 
 
 @compiled
-def grow(order, begin, end, starts, items, worth, k, criterion, small):
+def grow(order, begin, end, starts, items, bits, worth, k, criterion, small):
     """Cut the records ``order[begin:end]`` until no item may cut a part, or it has at most ``small`` records.
 
     Parameters
     ----------
+    bits
+        The records as :func:`as_bits` has them, or an array of no records.
     worth
         The utility of each item.
     small
@@ -173,8 +198,8 @@ def grow(order, begin, end, starts, items, worth, k, criterion, small):
     Where each part begins, rising, and where the last one ends.
     """
     size = len(worth)
-    counts = np.zeros(size, dtype=np.int32)
-    root_items, root_counts = _open_root(order, begin, end, starts, items, k, counts)
+    counts = np.zeros(max(size, 64 * bits.shape[1]), dtype=np.int64)
+    root_items, root_counts = _open_root(order, begin, end, starts, items, bits, k, counts)
     # Nodes that wait are the larger parts of nodes, and each is at most half of the one below it on the stack.
     depths = 2
     while (end - begin) >> (depths - 1) > 0:
@@ -214,10 +239,10 @@ def grow(order, begin, end, starts, items, worth, k, criterion, small):
             continue
         if entropy:
             best = _least_entropy(order, low, high, starts, items, allowed, length, place, seen, pairs, terms)
-        middle = part(order, low, high, starts, items, allowed[best])
+        middle = part(order, low, high, starts, items, bits, allowed[best])
         first_is_smaller = middle - low <= high - middle
         smaller = (low, middle) if first_is_smaller else (middle, high)
-        count(order, smaller[0], smaller[1], starts, items, counts)
+        count(order, smaller[0], smaller[1], starts, items, bits, counts)
         left = 0
         for x in range(length):
             if x != best:
@@ -226,7 +251,7 @@ def grow(order, begin, end, starts, items, worth, k, criterion, small):
                 allowed[left] = allowed[x]
                 having[left] = having[x] - counts[allowed[x]]
                 left += 1
-        _clear(order, smaller[0], smaller[1], starts, items, counts)
+        _clear(order, smaller[0], smaller[1], starts, items, bits, counts)
         wait_length[at], wait_length[depth] = left, left
         wait_begin[depth], wait_end[depth] = smaller
         wait_begin[at], wait_end[at] = (middle, high) if first_is_smaller else (low, middle)

@@ -43,6 +43,9 @@ ROUNDS = 10
 """Turns of leaving and splitting back, at most."""
 ENOUGH = 1e-4
 """A turn that gains a smaller share than this is the last."""
+DENSE = 12
+"""Records that have more than one of so many items are also held as bits."""
+NO_BITS = np.empty((0, 0), dtype=np.uint64)
 PAIRS = 2
 """The k at which classes are pairs."""
 MOST_PAIRS = 1 << 29
@@ -74,7 +77,8 @@ class SetMondrian(SetMethod):
         if self.criterion == "entropy":
             _refuse_wide(records, int((frequencies >= k).sum()))
         order = np.arange(records.count, dtype=np.int32)
-        parts = grow(order, 0, records.count, records.starts, records.items, records.utility, k, criterion, PART)
+        bits = _bits(records.starts, records.items, records.size) if records.count > PART else NO_BITS
+        parts = grow(order, 0, records.count, records.starts, records.items, bits, records.utility, k, criterion, PART)
         number = np.arange(records.size, dtype=np.int32)
         if self.criterion == "utility":  # the trie of sets is smaller with what most have in common first
             number[np.argsort(-records.utility * frequencies, kind="stable")] = np.arange(records.size, dtype=np.int32)
@@ -95,6 +99,16 @@ class SetMondrian(SetMethod):
         for i in range(1, len(parts) - 1):
             class_of[order[parts[i] : parts[i + 1]]] += np.int32(before[i])
         return class_of
+
+
+def _bits(starts: NDArray[np.int64], items: NDArray[np.int32], size: int) -> NDArray[np.uint64]:
+    """Records as bits where they are dense; otherwise none."""
+    from rothko.kernels.sets_mondrian import as_bits
+
+    if len(items) * DENSE < (len(starts) - 1) * size:
+        return NO_BITS
+    bits: NDArray[np.uint64] = as_bits(starts, items, size)
+    return bits
 
 
 def _refuse_wide(records: Records, allowed: int) -> None:
@@ -121,7 +135,7 @@ def _finish(
     if criterion == UTILITY:
         tidy(starts, items)
     order = np.arange(len(mine), dtype=np.int32)
-    bounds = grow(order, 0, len(mine), starts, items, worth, k, criterion, 0)
+    bounds = grow(order, 0, len(mine), starts, items, _bits(starts, items, len(worth)), worth, k, criterion, 0)
     class_of = np.empty(len(mine), dtype=np.int32)
     class_of[order] = np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds))
     if criterion != UTILITY:
