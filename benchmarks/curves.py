@@ -1,4 +1,4 @@
-"""Methods along a curve against Median Mondrian, which partitions the same encoded census; and their growth.
+"""Methods along a curve, and clusters, against Median Mondrian, which partitions the same encoded census; their growth.
 
 From codes to classes, with mapping and sorting.
 """
@@ -13,7 +13,7 @@ from rothko.data.census import census, census_policy
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
-from rothko.methods import Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
+from rothko.methods import Cluster, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
 from rothko.methods.method import LocalMethod
 from rothko.metrics.loss import class_widths, loss
 from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
@@ -32,11 +32,14 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
         _against_mondrian("hilbert, k = 50", large, k, Hilbert(), 5),
         _against_mondrian("idistance-fast, k = 50", large, k, IDistanceFast(), 5),
         _against_mondrian("idistance, k = 50", large, k, IDistance(), 8),
+        _against_mondrian("cluster, k = 50", large, k, Cluster(), 15),
+        _against_mondrian("cluster in blocks of 1,000, k = 50", large, k, Cluster(block=1_000), 15),
         _against_mondrian("hilbert, l = 5", middle, diverse, Hilbert(), 3),
         _against_mondrian("idistance, l = 5", middle, diverse, IDistance(), 5),
         _growth("hilbert-fast", large, small, k, HilbertFast()),
         _growth("hilbert", large, small, k, Hilbert()),
         _growth("idistance", large, small, k, IDistance()),
+        _growth("cluster", large, small, k, Cluster()),
         _growth("hilbert, l = 5", large, small, diverse, Hilbert()),
     ]
 

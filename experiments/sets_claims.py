@@ -150,9 +150,6 @@ WHY = {
     "s20c": "(k,1) with LSH keeps more than even up to k = 20, and less from k = 40 on: the search weakens as k "
     "grows, as in the thesis, but later. How the thesis drew its records is not known beyond the "
     "frequencies",
-    "s20d": "at k = 2 alone. Classes are pairs there, and even keeps twice of what it keeps at k = 10; from the "
-    "classes of two-phase the same turns of leaving and splitting back come to 1.28 times",
-    "s20e": "at k = 2 alone, where merging from the bottom finds better pairs than a tree",
     "t14a": "at k = 2 alone, by 0.9 %: merging finds pairs that share more",
 }
 """Claim → why it does not hold here, as far as it was looked for."""

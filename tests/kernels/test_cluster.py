@@ -24,6 +24,7 @@ from rothko.kernels import cluster, hull, tally
 from rothko.kernels import repair as steps_of_repair
 from rothko.methods.layout import rules_of
 from rothko.methods.partition import Partition
+from rothko.methods.repair import ALL
 from rothko.methods.tuples import WHOLE, Entries, Tuples, lay_out_whole
 from rothko.metrics.loss import class_widths
 from rothko.policy import Policy
@@ -331,7 +332,7 @@ class Table:
         return Entries(
             *steps_of_repair.repair(
                 *self.tuples.lines, self.tuples.x, self.tuples.values, *self.tuples.arguments, entries.tuples,
-                entries.classes, entries.amounts, entries.count, absorb, passes, steps, 6, SEED,
+                entries.classes, entries.amounts, entries.count, absorb, passes, ALL, steps, 6, SEED,
             )
         )  # fmt: skip
 
@@ -438,10 +439,11 @@ class Steps:
             self.amounts, self.follow, self.head, *self.rules, np.argsort(-self.cost[: self.m]),
         )  # fmt: skip
 
-    def move(self) -> None:
+    def move(self, tries: int = ALL) -> None:
         steps_of_repair._move(
             *self.lines, *self.boxes, self.m, self.table.tuples.x, self.table.tuples.k, self.size, self.cost,
             self.after, self.held, self.amounts, self.follow, self.head, *self.rules, np.argsort(-self.cost[: self.m]),
+            tries,
         )  # fmt: skip
 
     def recluster(self) -> None:

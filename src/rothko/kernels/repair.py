@@ -276,14 +276,17 @@ def _unlink(c, leaving, follow, head):
 @compiled
 def _move(
     spec, tree, leaf, table, low, high, mix, bits, m, x, k, size, cost, after, held, amounts, follow, head, values,
-    rules, facts, histograms, sums, order,
+    rules, facts, histograms, sums, order, tries,
 ):  # fmt: skip
-    """Let records leave classes, in an order, that have some to spare, wherever that saves more than it costs."""
+    """Let records leave classes, in an order, that have some to spare, wherever that saves more than it costs.
+
+    A class is left alone when as many in a row as ``tries`` had nowhere to go.
+    """
     some, slim = np.empty(LONGEST, dtype=np.int64), np.empty(LONGEST, dtype=np.int64)
     later = room_for_boxes(spec, bits.shape[0], LONGEST)
     for c in order:
-        count, i = -1, 0
-        while size[c] > k and cost[c] > 0:
+        count, i, failed = -1, 0, 0
+        while size[c] > k and cost[c] > 0 and failed < tries:
             if count < 0:
                 count = _without_each(
                     spec, tree, leaf, low, high, mix, bits, c, x, held, follow, head, some, slim, later
@@ -302,7 +305,9 @@ def _move(
                 )  # fmt: skip
             if to < 0:
                 i += 1
+                failed += 1
                 continue
+            failed = 0
             _unlink(c, e, follow, head)
             follow[e] = head[to]
             head[to] = e
@@ -436,8 +441,8 @@ def _recluster(
 
 @compiled
 def repair(
-    spec, tree, leaf, table, words, x, values, k, rules, facts, tuples, classes, amounts, m, absorb, passes, steps,
-    nearest, seed,
+    spec, tree, leaf, table, words, x, values, k, rules, facts, tuples, classes, amounts, m, absorb, passes, tries,
+    steps, nearest, seed,
 ):  # fmt: skip
     """Repair the classes of a block.
 
@@ -453,8 +458,8 @@ def repair(
         The m classes: so many records of a tuple in a class (-1: in none yet), one entry after the other.
     absorb
         Whether records that no class may take are to become one, which merges with others until it holds.
-    passes
-        How often to dissolve and to move.
+    passes, tries
+        How often to dissolve and to move; how many records of a class in a row have nowhere to go before it is left.
     steps, nearest
         How often to cluster near classes anew in each pass, and how many of them at most at a time.
 
@@ -519,7 +524,7 @@ def repair(
         )  # fmt: skip
         _move(
             spec, tree, leaf, table, low, high, mix, bits, m, x, k, size, cost, after, held, left, follow, head, values,
-            rules, facts, histograms, sums, np.argsort(-cost[:m]),
+            rules, facts, histograms, sums, np.argsort(-cost[:m]), tries,
         )  # fmt: skip
         if steps > 0:
             m, free = _recluster(
@@ -528,7 +533,7 @@ def repair(
             )  # fmt: skip
             _move(
                 spec, tree, leaf, table, low, high, mix, bits, m, x, k, size, cost, after, held, left, follow, head,
-                values, rules, facts, histograms, sums, np.argsort(-cost[:m]),
+                values, rules, facts, histograms, sums, np.argsort(-cost[:m]), tries,
             )  # fmt: skip
     at = 0
     new_tuples, new_classes = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)

@@ -78,8 +78,9 @@ class Cluster(LocalMethod):
         tuples = Tuples.of(encoded, requirements, threads=threads)
         clustered = tuples.partition(_clustered(tuples, self._size(tuples), seed, threads, progress))
         cut = memory.partition(encoded, requirements, Mondrian(), threads=threads)
-        cut = Partition.local(encoded, cut.class_of(), cut.classes)
-        return cut if _loss(encoded, cut) < FAR_LESS * _loss(encoded, clustered) else clustered
+        if _loss(encoded, cut) >= FAR_LESS * _loss(encoded, clustered):
+            return clustered
+        return Partition.local(encoded, cut.class_of(), cut.classes)
 
     def _size(self, tuples: Tuples) -> int:
         """Records of a block."""

@@ -139,9 +139,9 @@ class Partition:
         >>> found.order.tolist(), found.starts.tolist(), found.low.tolist(), found.high.tolist()
         ([1, 0, 2], [0, 1, 3], [[2], [0]], [[2], [1]])
         """
-        order = np.argsort(class_of, kind="stable").astype(np.int32)
-        sizes = np.bincount(class_of, minlength=classes)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        from rothko.kernels.distinct import arrange
+
+        order, starts = arrange(class_of.astype(np.int32), classes)
         low, high = (np.empty((classes, len(encoded.lines)), dtype=np.int32) for _ in range(2))
         sets = {}
         for i, line in enumerate(encoded.lines):

@@ -23,6 +23,8 @@ from rothko.threads import each
 
 NEAREST = 6
 """How many near classes are clustered anew at a time, at most."""
+ALL = 1 << 30
+"""Records of a class that are tried where none is to be left out."""
 TURN = 0.37
 """By how much the curve of a pass is shifted against that of the one before."""
 
@@ -35,6 +37,8 @@ class Effort:
     """Records that are looked at together."""
     passes: int
     """Along how many curves."""
+    tries: int
+    """Records of a class in a row that find no better class before it is left alone."""
     steps: float
     """How often near classes are clustered anew in a pass, for each class."""
 
@@ -43,13 +47,16 @@ class Effort:
         """What takes seconds: thorough for small tables, one pass in small blocks for large ones."""
         rows, k, lines = len(tuples.records), tuples.k, len(tuples.encoded.lines)
         if rows > SMALL:
-            return cls(block=max(4_000, 40 * k), passes=1, steps=0.25 if rows <= MIDDLING else 0.0)
+            if rows <= MIDDLING:
+                return cls(block=max(4_000, 40 * k), passes=1, tries=ALL, steps=0.25)
+            return cls(block=max(3_000, 40 * k), passes=1, tries=16, steps=0.0)
         # Every tuple is compared with every class of its block, and every tuple with every other of those that are
         # clustered anew, which are some k for each class.
         block = COMPARED * k // (tuples.count * lines)
         again = COMPARED / (NEAREST * NEAREST / 4 * rows * k * lines)
         steps = min(again, 10.0 if rows <= TINY else 1.0)
-        return cls(block=min(max(block, 20 * k, 2_000), 15_000), passes=10 if rows <= TINY else 3, steps=steps)
+        passes = 10 if rows <= TINY else 3
+        return cls(block=min(max(block, 20 * k, 2_000), 15_000), passes=passes, tries=ALL, steps=steps)
 
 
 TINY = 5_000
@@ -57,7 +64,7 @@ TINY = 5_000
 SMALL = 50_000
 """Tables up to so many records are repaired thoroughly."""
 MIDDLING = 200_000
-"""Up to so many records near classes are clustered anew at all."""
+"""Up to so many records near classes are clustered anew at all, and all records of a class are tried."""
 COMPARED = 500_000_000
 """About a second of comparing tuples with classes, line by line."""
 
@@ -108,7 +115,7 @@ def repair_pass(
         count = int(classes[-1]) - first + 1
         found = repair(
             *tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), *tuples.arguments,
-            inverse, classes - first, amounts, count, False, 1, int(effort.steps * count), NEAREST,
+            inverse, classes - first, amounts, count, False, 1, effort.tries, int(effort.steps * count), NEAREST,
             _seed(seed, turn, i),
         )  # fmt: skip
         progress(int(amounts.sum()))
@@ -123,7 +130,7 @@ def settled(tuples: Tuples, entries: Entries) -> Entries:
 
     found = repair(
         *tuples.lines, tuples.x, tuples.values, *tuples.arguments, entries.tuples, entries.classes, entries.amounts,
-        entries.count, True, 0, 0, NEAREST, _seed(0, 0, 0),
+        entries.count, True, 0, ALL, 0, NEAREST, _seed(0, 0, 0),
     )  # fmt: skip
     return Entries(*found)
 

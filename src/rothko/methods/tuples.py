@@ -137,7 +137,9 @@ class Tuples:
 
     def partition(self, entries: Entries, *, notes: tuple[str, ...] = ()) -> Partition:
         """The classes as records: an entry takes the next ones of its tuple."""
-        order = np.lexsort((entries.classes, entries.tuples))
+        from rothko.kernels.distinct import arrange
+
+        order, _ = arrange(entries.tuples.astype(np.int32), self.count)
         class_of = np.empty(len(self.records), dtype=np.int64)
         class_of[self.records] = np.repeat(entries.classes[order], entries.amounts[order])
         return replace(Partition.local(self.encoded, class_of, entries.count), notes=notes)
