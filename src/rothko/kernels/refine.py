@@ -52,6 +52,8 @@ class Sets(NamedTuple):
     records: NDArray[np.int64]
     rows: NDArray[np.int64]
     """How many rows each table has: lines, weights, what rules look at."""
+    weighted: NDArray[np.bool_]
+    """Whether there are weights other than 1."""
     widths: NDArray[np.int64]
     """How many lines each set has."""
     members: NDArray[np.int64]
@@ -540,6 +542,8 @@ def _divide(lines, sets, s, i, old, cut, used, children, groups, parts, candidat
             for row in range(sets.rows[s]):
                 if row < d and row != a and parts[shows[g, row], BECOMES] == NOTHING:
                     continue
+                if row == d and not sets.weighted[s]:
+                    continue
                 values = sets.table[base + row * n + begin : base + row * n + end]
                 for r in range(many):
                     spare[r] = values[np.uint64(order[r])]
@@ -603,9 +607,11 @@ def _look(lines, sets, s, found, groups, parts, candidates, room):
         begin, end = groups.spans[g, 0], groups.spans[g, 1]
         many = np.uint64(end - begin)
         weights = sets.table[base + d * n + begin : base + d * n + end]
-        total = np.int64(0)
-        for r in range(many):
-            total += np.int64(weights[r])
+        weighted, total = sets.weighted[s], np.int64(many)
+        if weighted:
+            total = np.int64(0)
+            for r in range(many):
+                total += np.int64(weights[r])
         for b in range(d):
             part = groups.shows[g, b]
             becomes = parts[part, BECOMES]
@@ -616,8 +622,12 @@ def _look(lines, sets, s, found, groups, parts, candidates, room):
             sparse = becomes == DISCLOSE and many_slots > np.int64(many) and rules_from == rules_to
             if cut >= 0:
                 right = np.int64(0)
-                for r in range(many):
-                    right += np.int64(weights[r] if codes[r] >= cut else 0)
+                if weighted:
+                    for r in range(many):
+                        right += np.int64(weights[r] if codes[r] >= cut else 0)
+                else:
+                    for r in range(many):
+                        right += np.int64(codes[r] >= cut)
                 counts[0], counts[1] = total - right, right
             else:
                 if sparse:  # what groups have is less than what there is: the rest stays as it was

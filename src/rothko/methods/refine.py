@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from rothko.kernels.refine import Sets
 
 Criterion = Literal["score", "infogain"]
+STRIDE = 1 << 15
+"""Records whose keys are made at a time."""
 MANY = 0.7
 """Records are collapsed where fewer than this share of them are distinct."""
 
@@ -211,6 +213,9 @@ def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
         base=_offsets([table.size for table in tables])[:-1],
         records=records,
         rows=np.array([len(table) for table in tables], dtype=np.int64),
+        weighted=np.array(
+            [t[len(one.names)].max(initial=1) > 1 for t, one in zip(tables, over, strict=True)], np.bool_
+        ),
         widths=(members >= 0).sum(axis=1),
         members=members,
         place=place,
@@ -251,8 +256,12 @@ def _offsets(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.append(0, np.cumsum(sizes)).astype(np.int64)
 
 
-def distinct(columns: Sequence[NDArray[np.int32]], sizes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def distinct(
+    columns: Sequence[NDArray[np.int32]], sizes: Sequence[int], shown: Sequence[NDArray[np.int32]] | None = None
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Number the distinct records of some columns, whose codes are below ``sizes``; and where each comes first.
+
+    Where ``shown`` tells what each code of each column shows, those are alike that show the same.
 
     >>> columns = [np.array([0, 1, 0], dtype=np.int32), np.array([2, 2, 2], dtype=np.int32)]
     >>> [found.tolist() for found in distinct(columns, [2, 3])]
@@ -261,16 +270,31 @@ def distinct(columns: Sequence[NDArray[np.int32]], sizes: Sequence[int]) -> tupl
     from rothko.kernels.distinct import number
 
     keys = np.zeros(len(columns[0]), dtype=np.uint64)
-    span = 1
-    for column, size in zip(columns, sizes, strict=True):
+    span, begun = 1, 0
+    for c, size in enumerate(sizes):
         if span * size >= 2**63:
+            _add_to_keys(keys, columns[begun:c], sizes[begun:c], shown and shown[begun:c])
             numbers, first = number(keys)
-            keys, span = numbers.astype(np.uint64), len(first)
-        keys *= np.uint64(size)
-        keys += column.view(np.uint32)
+            keys, span, begun = numbers.astype(np.uint64), len(first), c
         span *= size
+    _add_to_keys(keys, columns[begun:], sizes[begun:], shown and shown[begun:])
     numbers, first = number(keys)
     return numbers, first
+
+
+def _add_to_keys(
+    keys: NDArray[np.uint64],
+    columns: Sequence[NDArray[np.int32]],
+    sizes: Sequence[int],
+    shown: Sequence[NDArray[np.int32]] | None,
+) -> None:
+    """Make some columns part of the keys of records, as many records at a time as stay in the cache."""
+    for begin in range(0, len(keys), STRIDE):
+        some = keys[begin : begin + STRIDE]
+        for c, (column, size) in enumerate(zip(columns, sizes, strict=True)):
+            codes = column[begin : begin + STRIDE]
+            some *= np.uint64(size)
+            some += (codes if shown is None else shown[c][codes]).view(np.uint32)
 
 
 def _classes(encoded: Encoded, found: Refined) -> Partition:
@@ -284,9 +308,8 @@ def _classes(encoded: Encoded, found: Refined) -> Partition:
         for number, part in enumerate(parts):
             part_of[part.codes if part.suppressed else slice(part.low, part.high + 1)] = number
         of_code.append(part_of)
-    shown = [part_of[codes] for part_of, codes in zip(of_code, encoded.codes, strict=True)]
-    numbers, first = distinct(shown, [len(parts) for parts in ordered])
-    shows = np.stack([column[first] for column in shown])
+    numbers, first = distinct(list(encoded.codes), [len(parts) for parts in ordered], of_code)
+    shows = np.stack([part_of[codes[first]] for part_of, codes in zip(of_code, encoded.codes, strict=True)])
     ranked = _ranked(shows)
     place = np.empty(len(ranked), dtype=np.int32)
     place[ranked] = np.arange(len(ranked), dtype=np.int32)
