@@ -35,14 +35,14 @@ SETS: list[dict[str, Any]] = [
 def run(folder: Path, *, quick: bool = False) -> list[Case]:
     n = 100_000 if quick else 1_000_000
     coarse, fine = _table(n, thousands=True), _table(n, thousands=False)
-    more = _table(4 * n, thousands=True)
+    small = _table(n // 4, thousands=True)
     return [
         _against_mondrian("class label", coarse, ALL),
         _against_mondrian("class label, money as it is", fine, ALL),
         _against_mondrian("no class label", coarse, ALL, guided=False),
         _against_mondrian("three sets of quasi-identifiers", coarse, SETS),
-        _growth("class label", more, coarse),
-        _growth("no class label", more, coarse, guided=False),
+        _growth("class label", coarse, small),
+        _growth("no class label", coarse, small, guided=False),
     ]
 
 
