@@ -53,7 +53,7 @@ def _seconds(label: str) -> Callable[[Results], Figure]:
         for method, series in found.items():
             _line(axes, series, method)
         axes.set(xlabel=label, ylabel="seconds", ylim=(0, None))
-        legend(figure, axes)
+        legend(figure, axes, columns=2)
         return figure
 
     return draw
