@@ -235,7 +235,7 @@ def test_generate_agrawal(ending: str, steward):
 
 def test_demo(steward, folder):
     ran = steward("demo", "-n", 800)
-    assert ran.out.count("$ rothko ") == 9
+    assert ran.out.count("$ rothko ") == 13
     assert "Five rows of the release." in ran.out
     assert "bits of entropy within classes" in ran.out
     assert "accuracy  tree" in ran.out
@@ -245,7 +245,7 @@ def test_demo(steward, folder):
 def test_demo_without_scikit_learn(steward, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     ran = steward("demo", "-n", 800)
-    assert ran.out.count("$ rothko ") == 8
+    assert ran.out.count("$ rothko ") == 12
     assert 'pip install "rothko[learn]"' in ran.out
 
 

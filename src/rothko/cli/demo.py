@@ -36,6 +36,14 @@ STEPS: tuple[Step, ...] = (
         "Next month's patients join the classes of the release.",
         "apply release/recoding.json new.csv --out new-recoded.csv",
     ),
+    (
+        "How would another method do on this table, and at another k?",
+        "compare patients.csv --policy policy.yaml --method mondrian,hilbert --k 5,10 --no-plots",
+    ),
+    (
+        "Were it fifty million patients, in 512 MB of memory: what would each engine read and write?",
+        "plan -n 5e7 --columns 4 --memory 512MB --no-calibration",
+    ),
 )
 
 USE: tuple[Step, ...] = (
@@ -44,6 +52,13 @@ USE: tuple[Step, ...] = (
         "Models will predict the class: say so, and the release is cut for them.",
         "anonymize people.csv --policy people.yaml --classify class --out people",
     ),
+)
+SETS: tuple[Step, ...] = (
+    (
+        "Records that are sets of items.",
+        "generate longtail -n 3000 --items 100 --mean 12 --deviation 6 --least 0.01 --out baskets.txt",
+    ),
+    ("Each publishes what it shares with others.", "sets baskets.txt --k 10 --method set-two-phase --out shared.txt"),
 )
 LEARN: Step = (
     "What does a decision tree learn from the original, from this release, and from one that was cut for no use?",
@@ -89,7 +104,7 @@ def demo(
         console.out.print("\n[bold]Five rows of the release.[/bold]")
         lines = Path("release/release.csv").read_text(encoding="utf-8").splitlines()[:6]
         console.out.print("\n".join(lines), markup=False)
-        for step in USE:
+        for step in USE + SETS:
             _show(*step)
         if importlib.util.find_spec("sklearn") is not None:
             _show(*LEARN)
