@@ -80,13 +80,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("agee", ["age", "sex"])
     "did you mean 'age'?"
     >>> nearest("zip", ["age", "sex"])
-    "there are 'age', 'sex'"
+    "there are 'age', 'sex'."
     """
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     if not names:
-        return "there are none"
+        return "there are none."
     shown = ", ".join(repr(n) for n in names[:20])
-    return f"there are {shown}" + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return f"there are {shown}" + (f" and {len(names) - 20} more." if len(names) > 20 else ".")

@@ -309,11 +309,11 @@ def as_method(method: str | SetMethod | Mapping[str, Mapping[str, Any]]) -> SetM
         raise PolicyError("Give one method: its name, or {name: {option: value}}.")
     ((name, options),) = asked.items()
     if name not in SET_METHODS:
-        raise PolicyError(f"There is no method {name!r} for sets; {nearest(name, SET_METHODS)}.")
+        raise PolicyError(f"There is no method {name!r} for sets; {nearest(name, SET_METHODS)}")
     known = [option.name for option in fields(SET_METHODS[name])]
     for option in options:
         if option not in known:
-            raise PolicyError(f"{name} has no option {option!r}; {nearest(option, known)}.")
+            raise PolicyError(f"{name} has no option {option!r}; {nearest(option, known)}")
     return SET_METHODS[name](**options)
 
 

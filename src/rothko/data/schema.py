@@ -34,7 +34,7 @@ def match(names: Sequence[str], policy: Policy, label: str) -> None:
     """Check that policy and table speak of the same columns."""
     unknown = [name for name in policy.columns if name not in names]
     if unknown:
-        raise PolicyError(f"columns.{unknown[0]}: {label} has no such column; {nearest(unknown[0], names)}.")
+        raise PolicyError(f"columns.{unknown[0]}: {label} has no such column; {nearest(unknown[0], names)}")
     unnamed = [name for name in names if name not in policy.columns]
     if unnamed:
         listed = ", ".join(repr(name) for name in unnamed[:5]) + (" …" if len(unnamed) > 5 else "")

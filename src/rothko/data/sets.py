@@ -371,7 +371,7 @@ def from_table(
 def check_column(name: str, names: Sequence[str]) -> None:
     """Refuse a column that is not there."""
     if name not in names:
-        raise InputError(f"There is no column {name!r}; {nearest(name, names)}.")
+        raise InputError(f"There is no column {name!r}; {nearest(name, names)}")
 
 
 # ── What records are made of

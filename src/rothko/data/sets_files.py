@@ -67,7 +67,7 @@ class Reading:
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise InputError(
-                f"The form must be one of {', '.join(FORMS)}, not {self.form!r}; {nearest(self.form, FORMS)}."
+                f"The form must be one of {', '.join(FORMS)}, not {self.form!r}; {nearest(self.form, FORMS)}"
             )
         if self.delimiter is not None and (not self.delimiter or set(self.delimiter) & set("\r\n")):
             raise InputError("The delimiter must be a character that does not end a line.")
@@ -174,7 +174,7 @@ def _list_columns(source: Source) -> list[str]:
 
 def _column(name: str, source: Source) -> str:
     if name not in source.names:
-        raise InputError(f"{source.label} has no column {name!r}; {nearest(name, source.names)}.")
+        raise InputError(f"{source.label} has no column {name!r}; {nearest(name, source.names)}")
     return name
 
 

@@ -157,7 +157,7 @@ def choose_engine(rows: int, size: int, *, memory: int | None = None, asked: str
     from rothko.engines import ENGINES
 
     if asked not in ENGINES:
-        raise PolicyError(f"{asked!r} is not an engine; {nearest(asked, ENGINES)}.")
+        raise PolicyError(f"{asked!r} is not an engine; {nearest(asked, ENGINES)}")
     if asked not in ("auto", "memory"):
         return asked, "asked for"
     # A limit is for the whole process; what is free is beside what it takes already.

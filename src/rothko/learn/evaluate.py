@@ -380,12 +380,12 @@ def _tasks(policy: Policy, target: str | None) -> list[Classify | Regress]:
     chosen = [task for task in tasks if target is None or task.target == target]
     if not chosen:
         raise PolicyError(
-            f"{target!r} is not a target of the policy; {nearest(str(target), [t.target for t in tasks])}."
+            f"{target!r} is not a target of the policy; {nearest(str(target), [t.target for t in tasks])}"
         )
     for task in chosen:
         for name in (task.target, *(task.features or ())):
             if name not in policy.columns:
-                raise PolicyError(f"{task.describe()}: {name!r} is no column; {nearest(name, policy.columns)}.")
+                raise PolicyError(f"{task.describe()}: {name!r} is no column; {nearest(name, policy.columns)}")
         if task.target in policy.quasi_identifiers + policy.identifiers:
             raise PolicyError(
                 f"{task.describe()}: the target must be released as it is, and its role is "
@@ -398,7 +398,7 @@ def _models(task: Classify | Regress, names: Sequence[str] | None) -> dict[str, 
     """The models asked for that fit a task."""
     for name in names or ():
         if name not in MODELS:
-            raise InputError(f"{name!r} is not a model; {nearest(name, MODELS)}.")
+            raise InputError(f"{name!r} is not a model; {nearest(name, MODELS)}")
     asked = {name: getattr(MODELS[name], task.name) for name in dict.fromkeys(MODELS if names is None else names)}
     fitting = {name: make for name, make in asked.items() if make is not None}
     if not fitting:

@@ -222,7 +222,7 @@ def known_form(form: str) -> Form:
     for known in FORMS:
         if form == known:
             return known
-    raise InputError(f"{form!r} is not a form of regions; {nearest(str(form), FORMS)}.")
+    raise InputError(f"{form!r} is not a form of regions; {nearest(str(form), FORMS)}")
 
 
 def line_numbers(values: pa.Array) -> Floats:

@@ -42,7 +42,7 @@ from rothko.workload.criteria import check_learnable
 from rothko.workload.tasks import Aggregate, Classify, Task
 
 if TYPE_CHECKING:
-    from rothko.kernels.refine import Sets
+    from rothko.kernels.refine_state import Sets
 
 Criterion = Literal["score", "infogain"]
 STRIDE = 1 << 15
@@ -135,13 +135,13 @@ class Refined:
     parts: tuple[tuple[Part, ...], ...]
     """Of each line, in the order of their first codes."""
     history: NDArray[np.int32] = field(repr=False)
-    """All parts that there ever were; see :mod:`rothko.kernels.refine` for the columns of this and the next."""
+    """All parts that there ever were; see :mod:`rothko.kernels.refine_state` for the columns of this and the next."""
     performed: NDArray[np.int32] = field(repr=False)
     notes: tuple[str, ...]
 
     def steps(self) -> Iterator[Step]:
         """The refinements in the order in which they were performed."""
-        from rothko.kernels.refine import HIGH, LINE, LOW
+        from rothko.kernels.refine_state import HIGH, LINE, LOW
 
         disclosed: dict[int, set[int]] = {}
         for part, value, child, children in self.performed.tolist():
@@ -159,7 +159,7 @@ def refine(
 ) -> Refined:
     """Algorithm 1 of the paper."""
     from rothko.kernels import refine as kernel
-    from rothko.kernels.refine import BECOMES, GONE, HIGH, LINE, LOW, SUPPRESSED
+    from rothko.kernels.refine_state import BECOMES, GONE, HIGH, LINE, LOW, SUPPRESSED
 
     tasks = [task for task in workload if isinstance(task, Classify)]
     for task in tasks:
@@ -189,7 +189,7 @@ def refine(
 
 def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
     """The distinct records of each set of quasi-identifiers, with what is required over it."""
-    from rothko.kernels.refine import Sets
+    from rothko.kernels.refine_state import Sets
     from rothko.kernels.requirements import FACTS
 
     tables, rules, facts = [], [], [np.empty(0)]

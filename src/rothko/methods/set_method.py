@@ -55,5 +55,5 @@ def one_of(method: str, option: str, value: object, known: tuple[str, ...]) -> N
     """Refuse an option that is not one of some words."""
     if value not in known:
         raise PolicyError(
-            f"{method}: {option} must be one of {', '.join(known)}, not {value!r}; {nearest(str(value), known)}."
+            f"{method}: {option} must be one of {', '.join(known)}, not {value!r}; {nearest(str(value), known)}"
         )

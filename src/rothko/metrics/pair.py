@@ -169,7 +169,7 @@ def read_pair(
             released = policy.sensitive + policy.kept
             raise PolicyError(
                 f"{name!r} is no column that is released as it is; "
-                + (f"{nearest(name, released)}." if released else "the policy has none.")
+                + (f"{nearest(name, released)}" if released else "the policy has none.")
             )
     anatomy = release if isinstance(release, Anatomy) else None
     source, shown = open_source(original, csv=csv), open_source(release if anatomy is None else anatomy.records)
@@ -180,7 +180,7 @@ def read_pair(
     others = list(dict.fromkeys([*targets, *beside])) if anatomy is None else [anatomy.group]
     for name in targets if anatomy is None else ():
         if name not in shown.names:
-            raise PolicyError(f"workload: {shown.label} has no column {name!r}; {nearest(name, shown.names)}.")
+            raise PolicyError(f"workload: {shown.label} has no column {name!r}; {nearest(name, shown.names)}")
     published = _read_release(shown, [c for names in columns.values() for c in names], others, policy)
     if published.num_rows != encoded.rows:
         raise InputError(
@@ -229,7 +229,7 @@ def _read_original(source: Source, policy: Policy, beside: Sequence[str]) -> pa.
     needed = (*policy.quasi_identifiers, *policy.sensitive, *columns_of_models(policy.workload), *beside)
     for name in needed:
         if name not in source.names:
-            raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}.")
+            raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}")
     # As `anonymize` reads them: labels that are equally frequent come in the order of their text.
     as_text = written_as_text(policy) | set(policy.sensitive + policy.kept)
     return source.read(list(dict.fromkeys(needed)), as_text=as_text)
@@ -239,7 +239,7 @@ def _read_release(shown: Source, published: list[str], others: list[str], policy
     """Published columns as they stand, and other columns with one missing value."""
     for name in others:
         if name not in shown.names:
-            raise PolicyError(f"{shown.label} has no column {name!r}; {nearest(name, shown.names)}.")
+            raise PolicyError(f"{shown.label} has no column {name!r}; {nearest(name, shown.names)}")
     names = [*published, *others]
     table = shown.read(names, as_text=names)
     return pa.table(
@@ -299,7 +299,7 @@ def _shared(
     source = open_source(anatomy.values)
     for column in (anatomy.group, name, anatomy.count):
         if column not in source.names:
-            raise InputError(f"{source.label} has no column {column!r}; {nearest(column, source.names)}.")
+            raise InputError(f"{source.label} has no column {column!r}; {nearest(column, source.names)}")
     table = source.read([anatomy.group, name, anatomy.count], as_text=[anatomy.group, name])
     (codes, values), size = _together(before, with_one_missing(name, table[name], policy.missing))
     (of_class, of_entry), groups = _together(

@@ -66,7 +66,7 @@ def check(
     shown = {name: published_in(name, source.names, source.label, policy) for name in policy.quasi_identifiers}
     for name in policy.sensitive:
         if name not in source.names:
-            raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}.")
+            raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}")
     columns = [column for columns in shown.values() for column in columns] + list(policy.sensitive)
     table = source.read(columns, as_text=columns)
     table = pa.table({name: with_one_missing(name, table[name], policy.missing) for name in columns})
@@ -86,4 +86,4 @@ def published_in(name: str, names: tuple[str, ...], label: str, policy: Policy) 
         return (name, *added)
     if set(bounds_names(name)) <= set(added):
         return tuple(added)
-    raise PolicyError(f"columns.{name}: {label} has no such column; {nearest(name, names)}.")
+    raise PolicyError(f"columns.{name}: {label} has no such column; {nearest(name, names)}")

@@ -198,7 +198,7 @@ class _Labels:
         labels = self.names.drop_null().to_pylist()
         column = f"Column {self.line.name!r}: a predicate asks for {value}"
         if self.line.order is not None:
-            return InputError(f"{column}, which is not in its 'order'; {nearest(value.text, labels)}.")
+            return InputError(f"{column}, which is not in its 'order'; {nearest(value.text, labels)}")
         holders = "no value has" if self.line.tree is None else "neither a value nor a node of its hierarchy has"
         return InputError(f"{column}, a label that {holders} (--show-values lists those there are).", values=labels)
 
