@@ -30,6 +30,7 @@ from rothko.metrics.cube import cube_divergence
 from rothko.metrics.pair import Anatomy
 from rothko.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity
+from rothko.secret import Secret
 
 SENSITIVE = "occupation"
 ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
@@ -278,7 +279,7 @@ def anatomised(table: pa.Table, policy: Policy) -> Anatomy:
     assert isinstance(requirement, FrequencyLDiversity)
     codes = np.empty(table.num_rows, dtype=np.int32)
     rank(table[SENSITIVE], codes)
-    group = anatomize(codes, int(requirement.l), seed=0)
+    group = anatomize(codes, int(requirement.l), Secret(bytes(16)))
     records = table.select(list(policy.quasi_identifiers)).append_column("group", pa.array(group))
     both = pa.table({"group": group, SENSITIVE: table[SENSITIVE]})
     counted = both.group_by(["group", SENSITIVE]).aggregate([([], "count_all")])

@@ -25,7 +25,7 @@ from rothko.data.encode import Encoded
 from rothko.data.schema import match
 from rothko.data.source import open_source
 from rothko.errors import PolicyError
-from rothko.flow import Progress, as_policy, check_method, feasible, read_encoded
+from rothko.flow import Progress, as_policy, check_method, feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.partition import Partition
 from rothko.metrics.loss import Loss, class_widths, loss
@@ -33,6 +33,7 @@ from rothko.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.privacy.requirement import Requirement, number
 from rothko.privacy.statistics import Statistics
+from rothko.secret import Secret
 from rothko.threads import count_threads
 from rothko.trials import By, label, unbeaten, why
 
@@ -400,8 +401,6 @@ class Bench:
 
     def partition(self, policy: Policy, progress: Callable[[int], None]) -> tuple[Partition, float]:
         """The classes, and the seconds of the best run."""
-        from rothko.engines import memory
-
         refuse(policy.method, "compare")
         check_method(policy)
         feasible(self.encoded, self.encoded.rows, policy)
@@ -411,10 +410,9 @@ class Bench:
         self._warm.add(policy.method.name)
         for _ in range(self.repeat + cold):
             begun = perf_counter()
-            found = memory.partition(
-                self.encoded, policy.privacy, policy.method, workload=policy.workload, seed=self.seed,
-                threads=self.threads, progress=progress,
-            )  # fmt: skip
+            found = grouped(
+                self.encoded, policy, seed=self.seed, secret=Secret.of(None), threads=self.threads, progress=progress
+            )
             best = min(best, perf_counter() - begun)
         return found, best
 

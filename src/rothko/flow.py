@@ -33,6 +33,7 @@ from rothko.methods.anatomy import refuse as refuse_anatomy
 from rothko.methods.method import LocalMethod
 from rothko.methods.partition import Partition
 from rothko.methods.refine import Refine
+from rothko.methods.ties import with_hidden_ties
 from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
 from rothko.release.anatomy import AnatomyRelease, two_tables
@@ -46,6 +47,7 @@ from rothko.release.stored import StoredRelease
 from rothko.release.stream import Stream, lost_by, public, released_rows
 from rothko.release.verify import Verification
 from rothko.release.write import Staging, companions, decoded, output_place, staging, write_rows
+from rothko.secret import Secret
 from rothko.threads import count_threads
 
 if TYPE_CHECKING:
@@ -153,6 +155,7 @@ def anonymize(
     *,
     engine: str | None = None,
     seed: int = 0,
+    key: bytes | None = None,
     threads: int | None = None,
     memory: int | None = None,
     spill_dir: str | Path | None = None,
@@ -170,7 +173,11 @@ def anonymize(
     engine
         Overrides the policy's engine.
     seed
-        The same data, policy and seed give the same bytes.
+        For what is drawn at random and hides nothing, such as samples. The same data, policy and seed give the same
+        bytes, but for methods that part equal records (see ``key``).
+    key
+        At least 16 secret bytes. Which of several equal records goes to which class, and the groups of anatomy, hang on
+        a secret that is drawn for each run; with a key they hang on that, and the same key gives the same bytes.
     threads
         All cores where it is None.
     memory
@@ -187,7 +194,7 @@ def anonymize(
     ['[23, 27]', '[31, 35]']
     """
     release = prepare(
-        data, policy, engine=engine, seed=seed, threads=threads, memory=memory, spill_dir=spill_dir, csv=csv,
+        data, policy, engine=engine, seed=seed, key=key, threads=threads, memory=memory, spill_dir=spill_dir, csv=csv,
         progress=progress,
     )  # fmt: skip
     if isinstance(release, Stream):
@@ -201,6 +208,7 @@ def prepare(
     *,
     engine: str | None = None,
     seed: int = 0,
+    key: bytes | None = None,
     threads: int | None = None,
     memory: int | None = None,
     spill_dir: str | Path | None = None,
@@ -210,6 +218,7 @@ def prepare(
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
     policy = as_policy(policy)
     threads = count_threads(threads)
+    secret = Secret.of(key)
     if policy.order == "keep":
         warnings.warn(
             "order: keep leaves the rows in the order of the input, which may tell who is who.",
@@ -237,13 +246,16 @@ def prepare(
         )  # fmt: skip
     if isinstance(policy.method, Anatomy):
         warnings.warn(WARNING, PrivacyWarning, stacklevel=3)
-        return _anatomized(source, policy, reason, seed, threads, memory, progress)
-    return in_memory(source, policy, reason=reason, seed=seed, threads=threads, memory=memory, progress=progress)
+        return _anatomized(source, policy, reason, seed, secret, threads, memory, progress)
+    return in_memory(
+        source, policy, reason=reason, seed=seed, secret=secret, threads=threads, memory=memory, progress=progress
+    )
 
 
 def _anatomized(
-    source: Source, policy: Policy, reason: str, seed: int, threads: int, memory: int | None, progress: Progress
-) -> AnatomyRelease:
+    source: Source, policy: Policy, reason: str, seed: int, secret: Secret, threads: int, memory: int | None,
+    progress: Progress,
+) -> AnatomyRelease:  # fmt: skip
     """The flow up to verification of the method that releases two tables."""
     timings: dict[str, float] = {}
     with timed(timings, "read"):
@@ -253,7 +265,9 @@ def _anatomized(
         table = source.read(columns, as_text=set(columns) if is_text(source.path) else set())
         choose_engine(table.num_rows, table.nbytes, memory=memory, asked="memory")
         progress("read", 1, 1)
-    return two_tables(table, source.names, policy, source, reason=reason, seed=seed, threads=threads, timings=timings)
+    return two_tables(
+        table, source.names, policy, source, reason=reason, seed=seed, secret=secret, threads=threads, timings=timings
+    )
 
 
 def in_memory(
@@ -262,6 +276,7 @@ def in_memory(
     *,
     reason: str = "asked for",
     seed: int = 0,
+    secret: Secret | None = None,
     threads: int = 1,
     memory: int | None = None,
     progress: Progress = _silent,
@@ -274,7 +289,8 @@ def in_memory(
     feasible(encoded, encoded.rows, policy)
     check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
-        partition = _partition(encoded, policy, seed, threads, progress)
+        secret = secret or Secret.of(None)
+        partition = _partition(encoded, policy, seed, secret, threads, progress)
     with timed(timings, "publish"):
         progress("publish", 0, 1)
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
@@ -285,7 +301,8 @@ def in_memory(
         lost = public(lost_by(encoded, partition, classes, rows.published, policy))
     notes = (*source.notes, *partition.notes)
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
-    certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings)
+    key = secret.origin if policy.method.local else None
+    certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, key=key)
     return Release(certificate, recoding, rows, partition.sizes, source, threads)
 
 
@@ -381,9 +398,9 @@ def check_method(policy: Policy) -> None:
         policy.method.asked(policy)
 
 
-def _partition(encoded: Encoded, policy: Policy, seed: int, threads: int, progress: Progress) -> Partition:
-    from rothko.engines import memory
-
+def _partition(
+    encoded: Encoded, policy: Policy, seed: int, secret: Secret, threads: int, progress: Progress
+) -> Partition:
     done = 0
 
     def report(records: int) -> None:
@@ -392,6 +409,25 @@ def _partition(encoded: Encoded, policy: Policy, seed: int, threads: int, progre
         progress("partition", done, encoded.rows)
 
     progress("partition", 0, encoded.rows)
-    return memory.partition(
-        encoded, policy.privacy, policy.method, workload=policy.workload, seed=seed, threads=threads, progress=report
-    )
+    return grouped(encoded, policy, seed=seed, secret=secret, threads=threads, progress=report)
+
+
+def grouped(
+    encoded: Encoded,
+    policy: Policy,
+    *,
+    seed: int,
+    secret: Secret,
+    threads: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Partition:
+    """The classes of a table in memory; where the method may part equal records, none can tell how."""
+    from rothko.engines import memory
+
+    def group(encoded: Encoded) -> Partition:
+        return memory.partition(
+            encoded, policy.privacy, policy.method, workload=policy.workload, seed=seed, threads=threads,
+            progress=progress,
+        )  # fmt: skip
+
+    return with_hidden_ties(encoded, secret, group, threads=threads) if policy.method.local else group(encoded)

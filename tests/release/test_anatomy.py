@@ -92,17 +92,21 @@ def test_missing_counts_as_one_value() -> None:
 
 def test_the_rows_follow_neither_the_input_nor_each_other() -> None:
     table = people(2000)
-    release = released(table)
+    key = bytes(range(32))
+    release = released(table, key=key)
     place = release.table["note"].str[1:].astype(int).to_numpy()
     shuffled = abs(np.corrcoef(np.arange(len(place)), place)[0, 1])
     assert shuffled < 0.1
     assert abs(np.corrcoef(place, release.table["group"])[0, 1]) < 0.1
     groups = release.sensitive["group"].to_numpy()
     assert abs(np.corrcoef(np.arange(len(groups)), groups)[0, 1]) < 0.1
-    again = released(table, threads=2)
+    again = released(table, key=key, threads=2)
     assert again.arrow.equals(release.arrow)
     assert again.sensitive_arrow.equals(release.sensitive_arrow)
-    assert not released(table, seed=1).arrow.equals(release.arrow)
+    assert again.certificate.key == "given"
+    other = released(table)
+    assert not other.arrow.equals(release.arrow)  # the same seed, and a secret that nobody has
+    assert other.certificate.key == "drawn for this run"
 
 
 def test_order_keep_keeps_the_rows_but_not_the_values() -> None:

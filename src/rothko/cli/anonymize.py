@@ -50,6 +50,7 @@ def anonymize(
     ] = None,
     missing: options.Missing = "",
     seed: options.Seed = 0,
+    key_file: options.KeyFile = None,
     threads: options.Threads = None,
     memory: Annotated[
         str | None,
@@ -96,8 +97,8 @@ def anonymize(
     limit = options.size("--memory", memory)
     with console.progress(quiet=as_json) as report:
         release = prepare(
-            data, asked, engine=engine, seed=seed, threads=threads, memory=limit, spill_dir=spill_dir, csv=csv,
-            progress=report,
+            data, asked, engine=engine, seed=seed, key=options.key(key_file), threads=threads, memory=limit,
+            spill_dir=spill_dir, csv=csv, progress=report,
         )  # fmt: skip
         report("save", 0, 1)
         saved = release.save(out, overwrite=overwrite)

@@ -26,6 +26,14 @@ Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Cores to use; all by default.", show_default=False)
 ]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.")]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        help="At least 16 secret bytes: the same key and seed give the same bytes where equal records are parted.",
+        show_default="a secret drawn for the run",
+    ),
+]
 Quasi = Annotated[str, typer.Option("--qi", help="Quasi-identifiers, separated by commas.", show_default=False)]
 Sensitive = Annotated[
     str, typer.Option("--sensitive", help="Sensitive columns, separated by commas.", show_default=False)
@@ -244,3 +252,10 @@ def count(option: str, text: str) -> int:
     if number < 1 or number != int(number):
         raise InputError(f"{option} must be a whole number such as 1000 or 1e6, not {text!r}.")
     return int(number)
+
+
+def key(path: Path | None) -> bytes | None:
+    """The key in a file, where one is given."""
+    from rothko.secret import read_key
+
+    return None if path is None else read_key(path)

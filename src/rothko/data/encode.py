@@ -47,6 +47,17 @@ class Encoded:
         """Number of records."""
         return int(self.codes.shape[1])
 
+    def take(self, records: NDArray[np.integer], *, threads: int = 1) -> Encoded:
+        """Some of the records, or all in another order."""
+
+        def held(columns: dict[str, Sensitive]) -> dict[str, Sensitive]:
+            return {name: Sensitive(codes[records], domain) for name, (codes, domain) in columns.items()}
+
+        codes = np.empty((len(self.lines), len(records)), dtype=np.int32)
+        each(lambda a: np.take(self.codes[a], records, out=codes[a]), range(len(codes)), threads)
+        features = None if self.features is None else self.features.take(records, threads=threads)
+        return Encoded(self.lines, codes, held(self.sensitive), held(self.targets), features)
+
 
 def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
     """Encode a typed table (see :mod:`rothko.data.schema`)."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rothko.data.plain import as_plain, plain_type
 from rothko.errors import InputError
 
 
@@ -19,7 +20,7 @@ class Stored:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema.remove_metadata()
-        self.stored = pa.schema([pa.field(str(i), _plain(field.type)) for i, field in enumerate(schema)])
+        self.stored = pa.schema([pa.field(str(i), plain_type(field.type)) for i, field in enumerate(schema)])
         for name, kind in zip(schema.names, schema.types, strict=True):
             try:
                 _try(kind)
@@ -32,7 +33,7 @@ class Stored:
         """Some rows as they are written."""
         if table.schema != self.schema:
             table = table.cast(self.schema)
-        columns = [_as_plain(column, column.type) for column in table.columns]
+        columns = [as_plain(column) for column in table.columns]
         (batch,) = pa.Table.from_arrays(columns, schema=self.stored).combine_chunks().to_batches()
         return batch
 
@@ -53,41 +54,10 @@ class Stored:
 
 def _try(kind: pa.DataType) -> None:
     """Do with a missing value what is done with columns of a type."""
-    column = _as_plain(pa.chunked_array([pa.nulls(1, kind)]), kind)
+    column = as_plain(pa.chunked_array([pa.nulls(1, kind)]))
     batch = pc.take(pa.record_batch(column.chunks, ["0"]), pa.array([0], pa.int32()))
     pa.ipc.read_record_batch(batch.serialize(), batch.schema)
     _as_given(column, kind)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type in which a type is written."""
-    types = pa.types
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        return _plain(kind.value_type)
-    if types.is_string_view(kind):
-        return pa.large_string()
-    if types.is_binary_view(kind):
-        return pa.large_binary()
-    if isinstance(kind, pa.BaseExtensionType):
-        return kind if _plain(kind.storage_type) == kind.storage_type else _plain(kind.storage_type)
-    if types.is_struct(kind):
-        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
-    if types.is_map(kind):
-        item = kind.item_field
-        return pa.map_(_plain(kind.key_type), item.with_type(_plain(item.type)), keys_sorted=kind.keys_sorted)
-    if types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
-    if types.is_large_list(kind):
-        return pa.large_list(kind.value_field.with_type(_plain(kind.value_type)))
-    if types.is_fixed_size_list(kind):
-        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)), kind.list_size)
-    return kind
-
-
-def _as_plain(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    if pa.types.is_run_end_encoded(kind):
-        column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
-    return column if column.type == _plain(kind) else column.cast(_plain(kind))
 
 
 def _as_given(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

@@ -12,13 +12,12 @@ record left, and there is a group for it. So all values of a group are different
 frequency-l-diversity holds, which implies distinct-l-diversity.
 
 Where the paper is silent, we decide: among buckets of the same size chance decides; groups are numbered at random. All
-chance hangs on the seed and on all sensitive values together: the certificate names the seed, and were it enough to
-draw the same numbers again, the groups would tell much about who has which value.
+chance hangs on the secret of the run (:mod:`rothko.secret`). The certificate names the seed: were that enough to draw
+the same numbers again, worlds could be tried out until one gives the very groups, which would tell who has which value.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -30,6 +29,7 @@ from rothko.errors import InfeasibleError, PolicyError
 from rothko.methods.method import Method
 from rothko.policy import Policy
 from rothko.privacy import DistinctLDiversity, FrequencyLDiversity
+from rothko.secret import Secret
 
 WARNING = (
     "anatomy releases the exact quasi-identifiers: they tell who is in the table, and the release is not k-anonymous; "
@@ -98,7 +98,7 @@ def refuse(method: Method, what: str) -> None:
         )
 
 
-def anatomize(codes: NDArray[np.integer], l: int, seed: int) -> NDArray[np.int32]:  # noqa: E741
+def anatomize(codes: NDArray[np.integer], l: int, secret: Secret) -> NDArray[np.int32]:  # noqa: E741
     """The group of each record.
 
     Parameters
@@ -115,7 +115,7 @@ def anatomize(codes: NDArray[np.integer], l: int, seed: int) -> NDArray[np.int32
 
     Examples
     --------
-    >>> groups = anatomize(np.array([0, 0, 1, 1, 2, 2, 2]), 2, seed=0)
+    >>> groups = anatomize(np.array([0, 0, 1, 1, 2, 2, 2]), 2, Secret.of(None))
     >>> np.bincount(groups).tolist()
     [2, 2, 3]
     """
@@ -123,17 +123,18 @@ def anatomize(codes: NDArray[np.integer], l: int, seed: int) -> NDArray[np.int32
 
     counts = np.bincount(codes)
     _eligible(counts, l)
-    key = hashlib.sha256(f"anatomy {l} {seed} ".encode() + np.ascontiguousarray(codes, dtype=np.int64).tobytes())
-    rng = np.random.default_rng(np.frombuffer(key.digest(), dtype=np.uint32))
-    records = rng.permutation(len(codes))
+    records = secret.order("records of buckets", len(codes))
     records = records[np.argsort(codes[records], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(counts)])
-    group, made = create_groups(records, starts, l, rng.random(len(codes)))
-    for record in np.flatnonzero(group < 0):
+    chances = (secret.words("buckets", len(codes)) >> np.uint64(11)) * 2.0**-53
+    group, made = create_groups(records, starts, l, chances)
+    left = np.flatnonzero(group < 0)
+    for record, chance in zip(left, secret.words("left over", len(left)).tolist(), strict=True):
         without = np.ones(made, dtype=np.bool_)
         without[group[(codes == codes[record]) & (group >= 0)]] = False
-        group[record] = rng.choice(np.flatnonzero(without))
-    numbers: NDArray[np.int32] = rng.permutation(made).astype(np.int32)[group]
+        possible = np.flatnonzero(without)
+        group[record] = possible[chance % len(possible)]
+    numbers: NDArray[np.int32] = secret.order("numbers of groups", made).astype(np.int32)[group]
     return numbers
 
 

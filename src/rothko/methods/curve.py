@@ -127,21 +127,40 @@ def _keys(
     told = {a for a, table in zip(taken, tables, strict=True) if len(np.unique(table)) == len(table)}
     blurred = [a for a in range(len(encoded.lines)) if a not in told]
     count = -(-len(taken) * bits // 64)
-    words = np.zeros((count + -(-len(blurred) // 2), encoded.rows), dtype=np.uint64)
+    fields, below = fields_for([encoded.lines[a].size for a in blurred])
+    words = np.zeros((count + below, encoded.rows), dtype=np.uint64)
     keys, joined, numbers = words[:count], np.concatenate(tables), np.array(taken)
 
     def compute(piece: tuple[int, int]) -> None:
         hilbert_keys(encoded.codes, numbers, joined, starts, bits, *piece, keys)
 
     each(compute, pieces(encoded.rows), threads)
-    append_codes(encoded, blurred, words[count:])
+    pack_codes(encoded, blurred, fields, words[count:])
     return keys, words
 
 
-def append_codes(encoded: Encoded, lines: Sequence[int], words: NDArray[np.uint64]) -> None:
-    """Write the codes of some lines to words, two to each."""
-    for i, a in enumerate(lines):
-        words[i // 2] |= encoded.codes[a].astype(np.uint64) << np.uint64(0 if i % 2 else 32)
+def fields_for(sizes: Sequence[int]) -> tuple[list[tuple[int, int]], int]:
+    """Where lines of so many codes have their fields when packed: word and lowest bit, the first on top; and the words.
+
+    >>> fields_for([101, 2, 1 << 60])
+    ([(0, 57), (0, 56), (1, 4)], 2)
+    """
+    fields, words, free = [], 0, 0
+    for size in sizes:
+        bits = max((size - 1).bit_length(), 1)
+        if bits > free:
+            words, free = words + 1, 64
+        free -= bits
+        fields.append((words - 1, free))
+    return fields, words
+
+
+def pack_codes(
+    encoded: Encoded, lines: Sequence[int], fields: Sequence[tuple[int, int]], words: NDArray[np.uint64]
+) -> None:
+    """Write the codes of some lines into their fields of (words, records) that are zero."""
+    for a, (word, shift) in zip(lines, fields, strict=True):
+        words[word] |= encoded.codes[a].astype(np.uint64) << np.uint64(shift)
 
 
 def sort_records(words: NDArray[np.uint64], threads: int) -> NDArray[np.int32]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.curve import BITS, Curve, append_codes, coordinates, pieces, sort_records
+from rothko.methods.curve import BITS, Curve, coordinates, fields_for, pack_codes, pieces, sort_records
 from rothko.methods.method import LocalMethod, Progress, flag
 from rothko.methods.onedim import group
 from rothko.methods.partition import Partition
@@ -90,9 +90,10 @@ def idistance_curve(encoded: Encoded, *, centres: int = CENTRES, seed: int, thre
     found = in_hilbert_order(centres_of(points_of(sample), random.random(centres), threads))
     points = points_of(np.arange(encoded.rows))
     owner, distance = _nearest(points, found, threads)
-    words = np.zeros((1 + -(-len(tables) // 2), encoded.rows), dtype=np.uint64)
+    fields, below = fields_for([line.size for line in encoded.lines])
+    words = np.zeros((1 + below, encoded.rows), dtype=np.uint64)
     words[0] = owner.astype(np.uint64) << np.uint64(32) | distance.view(np.uint32)
-    append_codes(encoded, range(len(tables)), words[1:])
+    pack_codes(encoded, range(len(tables)), fields, words[1:])
     order = sort_records(words, threads)
     # No record lies farther from a centre than the corners of the space from each other.
     along = owner[order] * np.sqrt(len(tables)) + distance[order]

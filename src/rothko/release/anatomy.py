@@ -28,12 +28,14 @@ from rothko.metrics.loss import Loss, loss
 from rothko.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
+from rothko.release.rebuilt import rebuilt
 from rothko.release.recoding import columns_of, large_files
-from rothko.release.rows import random_order, whole
+from rothko.release.rows import random_order
 from rothko.release.save import Saved, is_text, sha256, suffix_like, timed
 from rothko.release.sql import connect
 from rothko.release.verify import Verification, open_table, verify
 from rothko.release.write import companions, decoded, output_file, output_place, staging, write_table
+from rothko.secret import Secret
 
 GROUP, COUNT = "group", "count"
 """The columns that are added."""
@@ -152,8 +154,8 @@ def requirements_of(policy: Policy) -> tuple[Requirement, ...]:
 
 
 def two_tables(
-    table: pa.Table, names: Sequence[str], policy: Policy, source: Source, *, reason: str, seed: int, threads: int,
-    timings: dict[str, float],
+    table: pa.Table, names: Sequence[str], policy: Policy, source: Source, *, reason: str, seed: int, secret: Secret,
+    threads: int, timings: dict[str, float],
 ) -> AnatomyRelease:  # fmt: skip
     """The release of a table, not verified yet.
 
@@ -172,7 +174,7 @@ def two_tables(
         values = rank(typed_column(column, table[column], policy), codes)
         codes[codes < 0] = len(values)
     with timed(timings, "partition"):
-        groups = anatomize(codes, int(asked.l), seed)
+        groups = anatomize(codes, int(asked.l), secret)
     with timed(timings, "publish"):
         released = [name for name in names if name in policy.quasi_identifiers + policy.kept]
         keep = policy.order == "keep"
@@ -189,18 +191,16 @@ def two_tables(
         reason,
         notes=(*source.notes, WARNING[0].upper() + WARNING[1:]),
         timings=timings,
+        key=secret.origin,
     )
     return AnatomyRelease(certificate, exact, hidden, source, threads)
 
 
 def _numbered(table: pa.Table, groups: NDArray[np.int32], seed: int | None, threads: int) -> pa.Table:
     """The rows with the number of their group, from 1 on, in an order that depends on the seed and what they show."""
-    columns = {name: whole(column) for name, column in columns_of(table)}
-    columns[GROUP] = pa.array(groups.astype(np.int64) + 1)
-    if seed is None:
-        return pa.table(columns)
-    order = pa.array(random_order(groups, table, seed, threads=threads))
-    return pa.table({name: column.take(order) for name, column in columns.items()})
+    table = table.append_column(GROUP, pa.array(groups.astype(np.int64) + 1))
+    order = None if seed is None else random_order(table, seed, threads=threads)
+    return pa.table({name: rebuilt(column, order) for name, column in columns_of(table)})
 
 
 def _no_clash(names: Sequence[str], policy: Policy) -> None:

@@ -8,11 +8,9 @@ written shows nothing but what the recoding publishes.
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,6 +24,7 @@ from rothko.release.publish import ROOT
 from rothko.release.recoding import Recoding
 from rothko.release.verify import verify
 from rothko.release.write import RowsFile, as_rows, output_file, staging
+from rothko.secret import Secret
 
 LEAST = 100_000_000
 """With fewer bytes than these nothing can be verified."""
@@ -75,7 +74,7 @@ def apply_file(
     tables = iter([source.read(as_text=as_text)]) if at_once else source.batches(as_text=as_text)
     names = {name: [column.name for column in columns] for name, columns in phi.published.items()}
     anonymity = [r for r in phi.policy.privacy if isinstance(r, KAnonymity)]
-    random = np.random.default_rng(secrets.randbits(128))
+    secret = Secret.of(None)
     columns: tuple[str, ...] = ()
     rows = suppressed = 0
     with staging() as stage:
@@ -84,9 +83,8 @@ def apply_file(
             for table in tables:
                 recoded, unknown = phi.apply_table(table, source.label)
                 _only_known(recoded, phi)
-                if not keep_order:
-                    recoded = recoded.take(pa.array(random.permutation(recoded.num_rows)))
-                file.write(as_rows(recoded))
+                order = None if keep_order else secret.order(f"rows after {rows}", recoded.num_rows)
+                file.write(as_rows(recoded, order))
                 columns = tuple(recoded.column_names)
                 rows, suppressed = rows + recoded.num_rows, suppressed + unknown
         found = verify(

@@ -63,6 +63,8 @@ class Certificate:
     """Hash of the released file; None while the release is only in memory."""
     io: Io | None = None
     """What the engine read and wrote; None for the one in memory."""
+    key: str | None = None
+    """Where the secret comes from that parts equal records or groups: drawn, or given; None where there is no need."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -80,6 +82,7 @@ class Certificate:
             "engine": {"name": self.engine, "reason": self.engine_reason},
             "io": None if self.io is None else self.io.to_dict(),
             "seed": self.seed,
+            "key": self.key,
             "notes": list(self.notes),
             "policy": self.policy.dump(),
             "policy_sha256": self.policy.digest,

@@ -181,8 +181,7 @@ class Shuffle:
             file = self._files.pop(0)
             if 0 < file.rows <= self._at_once:
                 kept = pa.concat_tables(file.batches())
-                classes = np.zeros(kept.num_rows, dtype=np.int32)
-                yield kept, random_order(classes, kept, self._seed, threads=self._threads)
+                yield kept, random_order(kept, self._seed, threads=self._threads)
             elif file.first == file.last:
                 yield from ((kept, None) for kept in _resliced(file.batches(), PIECE))
             else:

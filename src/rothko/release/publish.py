@@ -60,6 +60,15 @@ class Published:
     of_class: NDArray[np.int32]
     """Index into :attr:`values` for each class."""
 
+    def in_order(self) -> Published:
+        """The same with texts in their order: that of the classes may tell how they were made."""
+        if not pa.types.is_string(self.values.type):
+            return self
+        order = pc.array_sort_indices(self.values)
+        place = np.empty(len(order), dtype=np.int32)
+        place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+        return Published(self.name, self.values.take(order), place[self.of_class])
+
     def by(self, classes: NDArray[np.integer] | None = None) -> pa.Array:
         """What each of some rows shows, given the class of each (None: a row per class); texts as a dictionary."""
         from rothko.kernels.codes import spread
@@ -107,7 +116,7 @@ def publish(
             columns += (_mean(line, i, encoded.codes[i], partition, mean_name(line.name)),)
         return columns
 
-    columns = each(one, range(len(encoded.lines)), threads)
+    columns = each(lambda i: tuple(column.in_order() for column in one(i)), range(len(encoded.lines)), threads)
     return {line.name: column for line, column in zip(encoded.lines, columns, strict=True)}
 
 

@@ -39,6 +39,7 @@ from rothko.errors import InputError, PolicyError
 from rothko.methods.partition import Cuts, Partition
 from rothko.policy import Column, Policy
 from rothko.release.publish import ROOT, Published
+from rothko.release.rebuilt import rebuilt
 from rothko.release.write import Content, write_content
 
 FORMAT = "rothko recoding 1"
@@ -259,7 +260,7 @@ class Recoding:
         """
         source = open_source(data)
         table, _ = self.apply_table(source.read(as_text=written_as_text(self.policy)), source.label)
-        return source.restore(table)
+        return source.restore(pa.table({name: rebuilt(column) for name, column in columns_of(table)}))
 
     def apply_table(self, table: pa.Table, label: str = "the table") -> tuple[pa.Table, int]:
         """The recoded rows of an Arrow table, and how many of them had to be suppressed."""

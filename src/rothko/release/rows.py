@@ -1,15 +1,16 @@
 """The rows of a release: published values for every record, in an order that tells nothing.
 
-The order is drawn by hashing each row's *content* together with the seed, and sorting by the hash. It
+The order is drawn by hashing what each row *shows* together with the seed, and sorting by the hash. It
 depends on which rows there are, not on how the input had them: whoever knows the seed (the certificate
 names it) and the release can draw the same order again and learn nothing. Were the order a permutation
-drawn from the seed, they could undo it and see the rows as they stood in the input.
+drawn from the seed, they could undo it and see the rows as they stood in the input. Nothing internal goes
+into the hash: by the number of a class, rows of classes that show the same could be told apart.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.release.publish import Published
+from rothko.release.rebuilt import rebuilt
 from rothko.threads import each
 
 NULL = np.uint64(0x6E756C6C)
@@ -56,7 +58,7 @@ def assemble(
     published: Mapping[str, Sequence[Published]],
     kept: pa.Table,
     classes: NDArray[np.int32],
-    order: NDArray[np.int32] | None,
+    order: NDArray[np.integer] | None,
     *,
     threads: int,
 ) -> Rows:
@@ -71,49 +73,43 @@ def assemble(
     order
         The records in the order in which they leave; None for that of the input.
     """
-    take = None if order is None else pa.array(order)
-
-    def one(name: str) -> pa.Array:
-        column = whole(kept[name])
-        return column if take is None else column.take(take)
-
-    columns = dict(zip(kept.column_names, each(one, kept.column_names, threads), strict=True))
+    columns = dict(
+        zip(kept.column_names, each(lambda name: rebuilt(kept[name], order), kept.column_names, threads), strict=True)
+    )
     leaving = tuple(name for name in names if name in published or name in columns)
     return Rows(leaving, published, classes if order is None else classes[order], pa.table(columns))
 
 
-def whole(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece; of a dictionary only what records use, for the rest would leave with it.
-
-    >>> unused = pa.DictionaryArray.from_arrays(pa.array([1]), pa.array(["nobody's", "mine"]))
-    >>> whole(pa.chunked_array([unused])).dictionary.to_pylist()
-    ['mine']
-    """
-    array = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if pa.types.is_float16(array.type):
-        return array.cast(pa.float32())  # the verifier reads no halves
-    if not pa.types.is_dictionary(array.type):
-        return array
-    used = np.unique(array.indices.drop_null().to_numpy(zero_copy_only=False))
-    if not pa.types.is_string(array.type.value_type):
-        return array.cast(array.type.value_type)
-    place = np.zeros(len(array.dictionary), dtype=np.int32)
-    place[used] = np.arange(len(used), dtype=np.int32)
-    indices = pa.array(place).take(array.indices)
-    return pa.DictionaryArray.from_arrays(indices, array.dictionary.take(pa.array(used)))
-
-
-def random_order(classes: NDArray[np.int32], kept: pa.Table, seed: int, *, threads: int = 1) -> NDArray[np.int32]:
+def random_order(
+    kept: pa.Table,
+    seed: int,
+    *,
+    shown: Iterable[Published] = (),
+    classes: NDArray[np.integer] | None = None,
+    threads: int = 1,
+) -> NDArray[np.int32]:
     """The records in an order that depends on the seed and on what the rows show, not on the order of the input.
 
-    >>> order = random_order(np.array([0, 1, 2], dtype=np.int32), pa.table({}), seed=0)
+    Parameters
+    ----------
+    kept
+        The columns that are released as they are, record by record.
+    shown
+        What classes publish, where the rows are of more than one.
+    classes
+        The class of each record.
+
+    Examples
+    --------
+    >>> order = random_order(pa.table({"sex": ["f", "m", "f"]}), seed=0)
     >>> sorted(order.tolist())
     [0, 1, 2]
     """
     from rothko.kernels.order import fold_numbers, order_by_key
 
-    keys = row_keys(kept, seed) if kept.num_columns else np.full(len(classes), np.uint64(seed & (2**64 - 1)))
-    fold_numbers(classes.astype(np.uint64), keys)
+    keys = row_keys(kept, seed, rows=kept.num_rows if classes is None else len(classes))
+    if classes is not None:
+        fold_numbers(_class_keys(shown)[classes], keys)
     order = np.empty(len(keys), dtype=np.int32)
     bits = max(1, int(len(keys) // 4).bit_length())
     edges = np.linspace(0, 1 << bits, threads + 1).astype(np.int64)
@@ -121,11 +117,24 @@ def random_order(classes: NDArray[np.int32], kept: pa.Table, seed: int, *, threa
     return order
 
 
-def row_keys(kept: pa.Table, seed: int) -> NDArray[np.uint64]:
-    """A hash of what each row keeps, and of the seed."""
-    keys = np.full(kept.num_rows, np.uint64(seed & (2**64 - 1)))
+def row_keys(kept: pa.Table, seed: int, *, rows: int | None = None) -> NDArray[np.uint64]:
+    """A hash of what each row keeps, and of the seed; of so many rows, where they keep nothing."""
+    keys = np.full(kept.num_rows if rows is None else rows, np.uint64(seed & (2**64 - 1)))
     for name in kept.column_names:
         _fold(kept[name], keys)
+    return keys
+
+
+def _class_keys(shown: Iterable[Published]) -> NDArray[np.uint64]:
+    """A hash of what each class publishes: the same for classes that publish the same."""
+    from rothko.kernels.order import fold_numbers
+
+    keys = np.empty(0, dtype=np.uint64)
+    for column in shown:
+        distinct = np.zeros(len(column.values), dtype=np.uint64)
+        _fold(pa.chunked_array([column.values]), distinct)
+        keys = keys if len(keys) else np.zeros(len(column.of_class), dtype=np.uint64)
+        fold_numbers(distinct[column.of_class], keys)
     return keys
 
 

@@ -24,7 +24,6 @@ from rothko.metrics.loss import Loss
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
 from rothko.release.recoding import Recoding, columns_of, copied, large_files
-from rothko.release.rows import whole
 from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like, timed, verified
 from rothko.release.sql import connect, file_literal
 from rothko.release.tables import Holder
@@ -173,8 +172,7 @@ def rewrite(stored: Path, target: Path, written: Written, *, typed: bool, thread
     with _opened(stored, written) as file, RowsFile(target, threads=threads) as out:
         for batch in file.iter_batches(PIECE, use_threads=threads > 1):
             table = pa.Table.from_batches([batch])
-            # Of a dictionary only what these rows use: the rest would be written again with every piece.
-            columns = {name: whole(column) for name, column in columns_of(table)}
+            columns = dict(columns_of(table))
             columns |= {name: pc.cast(pc.cast(columns[name], pa.string()), kind) for name, kind in types.items()}
             out.write(as_rows(pa.table(columns)))
 

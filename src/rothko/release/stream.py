@@ -59,9 +59,12 @@ def released_rows(
 ) -> tuple[Rows, NDArray[np.int32]]:
     """The rows of some classes as they leave, and the class of each record."""
     classes = partition.class_of()
-    order = random_order(classes, kept, seed, threads=threads) if policy.order == "random" else None
     published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
     _no_clash(published, kept)
+    order = None
+    if policy.order == "random":
+        shown = [column for columns in published.values() for column in columns]
+        order = random_order(kept, seed, shown=shown, classes=classes, threads=threads)
     return assemble(names, published, kept, classes, order, threads=threads), classes
 
 

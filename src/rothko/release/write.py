@@ -21,11 +21,13 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from rothko import private
 from rothko.errors import OutputError
 from rothko.release.csv_writer import write_csv
-from rothko.release.rows import Rows
+from rothko.release.rebuilt import rebuilt
+from rothko.release.rows import Rows, assemble
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 ROW_GROUP = 1 << 20
@@ -49,9 +51,9 @@ def write_table(table: pa.Table, path: Path) -> None:
     write_rows(as_rows(table), path)
 
 
-def as_rows(table: pa.Table) -> Rows:
-    """A table as rows that show what they hold."""
-    return Rows(tuple(table.column_names), {}, np.zeros(table.num_rows, dtype=np.int32), table)
+def as_rows(table: pa.Table, order: NDArray[np.integer] | None = None) -> Rows:
+    """A table as rows that show what they hold, in the order in which they leave (None: as they are)."""
+    return assemble(table.column_names, {}, table, np.zeros(table.num_rows, dtype=np.int32), order, threads=1)
 
 
 class RowsFile:
@@ -128,7 +130,9 @@ class _Parquet:
         assert self._writer is not None
         table = self._waiting[0]
         if len(self._waiting) > 1:
-            table = pa.concat_tables(self._waiting).unify_dictionaries().combine_chunks()
+            # Rebuilt: joined, dictionaries would tell in which part a value came first.
+            table = pa.concat_tables(self._waiting)
+            table = pa.table({name: rebuilt(table[name]) for name in table.column_names})
         self._waiting.clear()
         self._writer.write_table(table, row_group_size=ROW_GROUP)
 
