@@ -377,7 +377,7 @@ class Bench:
         match(source.names, policy, source.label)
         timings: dict[str, float] = {}
         cores = count_threads(threads)
-        _, encoded = read_encoded(source, policy, timings, threads=cores, memory=memory, progress=progress)
+        _, _, encoded = read_encoded(source, policy, timings, threads=cores, memory=memory, progress=progress)
         return cls(encoded, timings, seed, cores, repeat, warm_up)
 
     def trial(self, policy: Policy, name: str, progress: Callable[[int], None] = lambda _: None) -> Trial:

@@ -38,6 +38,7 @@ from rothko.policy import Policy
 from rothko.privacy.statistics import Statistics
 from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
+from rothko.release.coverage import Values
 from rothko.release.publish import check_statistics, statistics_asked
 from rothko.release.recoding import Recoding, columns_of, large_files
 from rothko.release.rows import Rows
@@ -45,6 +46,7 @@ from rothko.release.save import Saved as Saved
 from rothko.release.save import is_text, sha256, stage_files, suffix_like, timed, verified
 from rothko.release.stored import StoredRelease
 from rothko.release.stream import Stream, lost_by, public, released_rows
+from rothko.release.truth import Fingerprint, Told, Truth, check_rows, typed_as
 from rothko.release.verify import Verification
 from rothko.release.write import Staging, companions, decoded, output_place, staging, write_rows
 from rothko.secret import Secret
@@ -74,6 +76,8 @@ class Release:
     recoding: Recoding | None
     """φ, for methods that have one."""
     _rows: Rows
+    _truth: Truth
+    """What the rows must be, by the original."""
     _sizes: NDArray[np.int64]
     _source: Source
     _threads: int = 1
@@ -103,7 +107,7 @@ class Release:
         """The same release, verified as it is in memory; an error where it does not hold what was asked."""
         timings = dict(self.certificate.timings)
         with timed(timings, "verify"):
-            checked = self._verified(self.arrow)
+            checked = self._verified(self.arrow, self._truth.of_rows(text=False))
         return replace(self, certificate=replace(self.certificate, verification=checked, timings=timings))
 
     def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
@@ -120,10 +124,13 @@ class Release:
             # Writing and verifying leave the interpreter free: the recoding is put together beside them.
             recoded = pool.submit(self._stage_recoding, recoding_path, stage)
             with timed(timings, "write"):
-                write_rows(self._as_written(data), temporary, threads=self._threads)
+                rows = self._as_written(data)
+                types = typed_as(rows.kept, self._rows.kept)
+                wanted = pool.submit(self._truth.of_rows, text=is_text(data), types=types)
+                write_rows(rows, temporary, threads=self._threads)
             with timed(timings, "verify"):
                 hashed = pool.submit(sha256, temporary)
-                checked = self._verified(temporary)
+                checked = self._verified(temporary, wanted.result(), types)
             certificate = replace(
                 self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
             )
@@ -135,8 +142,11 @@ class Release:
     def _stage_recoding(self, path: Path, stage: Staging) -> None:
         stage_files({} if self.recoding is None else self.recoding.files(path), stage)
 
-    def _verified(self, data: Path | pa.Table) -> Verification:
+    def _verified(
+        self, data: Path | pa.Table, wanted: Fingerprint, types: Mapping[str, pa.DataType] | None = None
+    ) -> Verification:
         names = {name: [column.name for column in shown] for name, shown in self._rows.published.items()}
+        check_rows(data, self._truth.told, wanted, types=types, threads=self._threads)
         return verified(
             data, len(self._rows.classes), self._rows.columns, names, self.certificate.policy, threads=self._threads
         )
@@ -285,7 +295,7 @@ def in_memory(
     refuse_anatomy(policy.method, "This")
     match(source.names, policy, source.label)
     timings: dict[str, float] = {}
-    table, encoded = read_encoded(source, policy, timings, threads=threads, memory=memory, progress=progress)
+    table, values, encoded = read_encoded(source, policy, timings, threads=threads, memory=memory, progress=progress)
     feasible(encoded, encoded.rows, policy)
     check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
@@ -295,6 +305,8 @@ def in_memory(
         progress("publish", 0, 1)
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
         rows, classes = released_rows(encoded, partition, kept, source.names, policy, seed=seed, threads=threads)
+        told = Told.of(rows, kept, classes)
+        held = {line.name: Values.of(values[line.name]) for line in encoded.lines}
         progress("publish", 1, 1)
     with timed(timings, "measure"):
         recoding = Recoding.of(encoded, partition, rows.published, policy)
@@ -303,7 +315,8 @@ def in_memory(
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
     key = secret.origin if policy.method.local else None
     certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, key=key)
-    return Release(certificate, recoding, rows, partition.sizes, source, threads)
+    truth = Truth(told, held, encoded.lines, rows.published, threads)
+    return Release(certificate, recoding, rows, truth, partition.sizes, source, threads)
 
 
 def read_encoded(
@@ -314,8 +327,8 @@ def read_encoded(
     threads: int = 1,
     memory: int | None = None,
     progress: Progress = _silent,
-) -> tuple[pa.Table, Encoded]:
-    """The whole table, as it is and as codes; what it takes goes to ``timings``.
+) -> tuple[pa.Table, pa.Table, Encoded]:
+    """The whole table, as it is, with the types that the policy says, and as codes; what it takes goes to ``timings``.
 
     Neither depends on the policy's requirements and method.
     """
@@ -326,9 +339,10 @@ def read_encoded(
         progress("read", 1, 1)
     with timed(timings, "encode"):
         progress("encode", 0, 1)
-        encoded = encode(typed(table, policy), policy, threads=threads)
+        values = typed(table, policy)
+        encoded = encode(values, policy, threads=threads)
         progress("encode", 1, 1)
-    return table, encoded
+    return table, values, encoded
 
 
 def as_policy(policy: Policy | Draft | str | Path | Mapping[str, Any]) -> Policy:

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from rothko.data.sets import Records
 from rothko.data.sets_files import Reading, read_records
 from rothko.data.sets_utility import Utility
-from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, nearest
+from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, VerificationError, nearest
 from rothko.methods.sets import SET_METHODS, SetK1Method, SetMethod
 from rothko.release.certificate import LIBRARIES
 from rothko.release.save import sha256, timed
 from rothko.release.sets import (
     SetFinding,
     SetMetrics,
+    Shown,
     free_place,
     in_random_order,
     measure_sets,
@@ -78,6 +79,8 @@ class SetRelease:
     classes: NDArray[np.int64]
     """The sizes of the classes; empty where every record has a set of its own, as (k,1)-anonymity allows."""
     _original: Records
+    _told: Shown
+    """What the rows must be."""
     _k: int
     _threads: int
     _source: Path | None
@@ -90,7 +93,9 @@ class SetRelease:
         """The same release, verified as it is in memory; an error where it does not hold what was asked."""
         timings: dict[str, float] = {}
         with timed(timings, "verify"):
-            found = verified_sets(self.records, self._original, self._model, self._k, threads=self._threads)
+            found = verified_sets(
+                self.records, self._original, self._model, self._k, told=self._told, threads=self._threads
+            )
         return replace(self, certificate=self._certified(found, timings))
 
     def save(self, out: str | Path, *, delimiter: str = " ", overwrite: bool = False) -> SavedSets:
@@ -111,8 +116,9 @@ class SetRelease:
                 write_sets(self.records, temporary, delimiter=delimiter)
             with timed(timings, "verify"):
                 found = verified_sets(
-                    temporary, self._original, self._model, self._k, delimiter=delimiter, threads=self._threads
-                )
+                    temporary, self._original, self._model, self._k, told=self._told, delimiter=delimiter,
+                    threads=self._threads,
+                )  # fmt: skip
             certificate = self._certified(found, timings) | {"file": data.name, "file_sha256": sha256(temporary)}
             stage.write(beside, json.dumps(certificate, ensure_ascii=False, indent=1) + "\n")
             stage.commit()
@@ -244,7 +250,8 @@ def publish(
     metrics = measure_sets(records, published, worth, _different(starts, items, records.size))
     shown = None if isinstance(method, SetK1Method) else seed
     certificate = _certificate(method, records, metrics, k=k, seed=shown, timings=taken)
-    return SetRelease(published, metrics, certificate, sizes, records, k, threads, source)
+    told = Shown(starts, items, times, records.names)
+    return SetRelease(published, metrics, certificate, sizes, records, told, k, threads, source)
 
 
 def _seed(method: SetMethod, asked: int | None) -> int:
@@ -266,7 +273,7 @@ def _partition(
     method: SetMethod, records: Records, k: int, seed: int, threads: int, progress: Progress
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """The sizes of the classes (none where records stand by themselves), and what each publishes."""
-    from rothko.kernels.sets_records import shared
+    from rothko.kernels.sets_records import count_uncovered, shared
 
     done = 0
 
@@ -278,12 +285,18 @@ def _partition(
     progress("partition", 0, records.count)
     if isinstance(method, SetK1Method):
         starts, items = method.publish(records, k, seed, threads=threads, progress=report)
-        sizes = np.empty(0, dtype=np.int64)
+        sizes, class_of = np.empty(0, dtype=np.int64), np.arange(records.count, dtype=np.int32)
     else:
         class_of = method.group(records, k, seed=seed, threads=threads, progress=report)
         sizes = np.bincount(class_of)
         bounds = np.concatenate(([0], np.cumsum(sizes)))
         starts, items = shared(np.argsort(class_of, kind="stable"), bounds, records.starts, records.items, records.size)
+    wrong = count_uncovered(class_of.astype(np.int64), starts, items, records.starts, records.items)
+    if wrong:
+        raise VerificationError(
+            f"Verification failed: {wrong:,} records would show items that they do not have; nothing was released. "
+            "Please report this."
+        )
     progress("partition", records.count, records.count)
     return sizes, starts, items
 

@@ -31,7 +31,7 @@ from rothko.data.lookup import Lookup, make_lookup
 from rothko.data.reservoir import Reservoir
 from rothko.data.schema import left_as_text, typed_column
 from rothko.data.source import PIECE_ROWS, Source
-from rothko.errors import InputError
+from rothko.errors import InputError, VerificationError
 from rothko.policy import Policy
 from rothko.privacy.statistics import Domain
 from rothko.workload.tasks import models
@@ -168,7 +168,20 @@ class _Ranked:
         """The column as a quasi-identifier, and the lookup of its codes."""
         spec, missing = policy.columns[name], bool(self.counts[-1])
         line, where = make_line(name, self.values, spec, missing=missing, counts=self.counts[:-1], means=means)
-        return line, self.lookup(where, line.missing_code)
+        look = self.lookup(where, line.missing_code)
+        self._check(line, look)
+        return line, look
+
+    def _check(self, line: Line, look: Lookup) -> None:
+        """Refuse codes that do not stand for the values that they are looked up for: every value there is, once."""
+        codes = np.empty(len(self.stored), dtype=np.int32)
+        look(pa.chunked_array([self.stored]), codes)
+        found = line.values.take(pa.array(codes, mask=codes == line.missing_code))
+        if not found.equals(self.values.take(pa.array(self.ranks, mask=self.ranks < 0))):
+            raise VerificationError(
+                f"Verification failed: codes of column {line.name!r} do not stand for its values; nothing was "
+                "released. Please report this."
+            )
 
     def lookup(self, where: Codes | None, missing: int) -> Lookup:
         """From stored values to codes, given that of each typed one (None: its place)."""

@@ -196,3 +196,23 @@ def fewest_containing(asked_starts, asked, starts, items, holder_starts, holders
                     break
         worst = min(worst, found)
     return worst
+
+
+@compiled
+def count_uncovered(class_of, shown_starts, shown, starts, items):
+    """How many records lack an item of the set that is shown for their class; the items of a record rise."""
+    wrong = 0
+    for i in range(len(starts) - 1):
+        c = class_of[i]
+        for j in range(shown_starts[c], shown_starts[c + 1]):
+            low, high = starts[i], starts[i + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if items[middle] < shown[j]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == starts[i + 1] or items[low] != shown[j]:
+                wrong += 1
+                break
+    return wrong

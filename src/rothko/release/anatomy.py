@@ -28,12 +28,14 @@ from rothko.metrics.loss import Loss, loss
 from rothko.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
+from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
 from rothko.release.recoding import columns_of, large_files
 from rothko.release.rows import random_order
 from rothko.release.save import Saved, is_text, sha256, suffix_like, timed
 from rothko.release.sql import connect
-from rothko.release.verify import Verification, open_table, verify
+from rothko.release.truth import Told, check_rows, expected, typed_as
+from rothko.release.verify import Verification, is_text_file, open_table, verify
 from rothko.release.write import companions, decoded, output_file, output_place, staging, write_table
 from rothko.secret import Secret
 
@@ -50,6 +52,8 @@ class AnatomyRelease:
     """The quasi-identifiers and the columns that are kept, exact, with the group of each record."""
     sensitive_arrow: pa.Table
     """The sensitive values of each group, and how many of its records have each."""
+    _told: tuple[Told, Told]
+    """What the rows of both must be, by the original."""
     _source: Source
     _threads: int = 1
 
@@ -119,6 +123,12 @@ class AnatomyRelease:
         return Saved(data, certificate_path, None, certificate, beside)
 
     def _verified(self, data: Path | pa.Table, sensitive: Path | pa.Table) -> Verification:
+        for place, told, table in zip((data, sensitive), self._told, (self.arrow, self.sensitive_arrow), strict=True):
+            written = self._as_written(table, place) if isinstance(place, Path) else table
+            types = typed_as(written, decoded(table))
+            with connect(self._threads) as connection:
+                wanted = expected(told, text=is_text_file(place), types=types, connection=connection)
+            check_rows(place, told, wanted, types=types, threads=self._threads)
         columns = self.arrow.column_names, self.sensitive_arrow.column_names
         policy = self.certificate.policy
         return verified_pair(
@@ -193,7 +203,14 @@ def two_tables(
         timings=timings,
         key=secret.origin,
     )
-    return AnatomyRelease(certificate, exact, hidden, source, threads)
+    numbers = np.arange(int(groups.max()) + 1, dtype=np.int32)
+    shown = Published(GROUP, pa.array(numbers.astype(np.int64) + 1), numbers)
+    once = Published(COUNT, pa.array([1], pa.int64()), np.zeros(len(numbers), dtype=np.int32))
+    told = (
+        Told(tuple(released), table.select(released), groups, (shown,)),
+        Told((column,), table.select([column]), groups, (shown, once)),
+    )
+    return AnatomyRelease(certificate, exact, hidden, told, source, threads)
 
 
 def _numbered(table: pa.Table, groups: NDArray[np.int32], seed: int | None, threads: int) -> pa.Table:

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +23,9 @@ from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.publish import ROOT
 from rothko.release.recoding import Recoding
-from rothko.release.verify import verify
+from rothko.release.sql import connect
+from rothko.release.truth import Fingerprint, Told, check_rows, expected
+from rothko.release.verify import is_text_file, verify
 from rothko.release.write import RowsFile, as_rows, output_file, staging
 from rothko.secret import Secret
 
@@ -77,21 +80,27 @@ def apply_file(
     secret = Secret.of(None)
     columns: tuple[str, ...] = ()
     rows = suppressed = 0
+    wanted = Fingerprint()
     with staging() as stage:
         temporary = stage.place_for(target)
         with RowsFile(temporary) as file:
             for table in tables:
                 recoded, unknown = phi.apply_table(table, source.label)
                 _only_known(recoded, phi)
+                told = _told(recoded, table, phi)
+                with connect() as connection:
+                    wanted += expected(told, text=is_text_file(temporary), connection=connection)
                 order = None if keep_order else secret.order(f"rows after {rows}", recoded.num_rows)
                 file.write(as_rows(recoded, order))
                 columns = tuple(recoded.column_names)
                 rows, suppressed = rows + recoded.num_rows, suppressed + unknown
+        limited = None if at_once else max((limit - BASELINE) // 2, LEAST)
+        check_rows(temporary, told.of_nobody(), wanted, memory=limited)
         found = verify(
             temporary,
             anonymity or [KAnonymity(k=2)],
             names,
-            memory=None if at_once else max((limit - BASELINE) // 2, LEAST),
+            memory=limited,
         )
         if found.rows != rows or found.columns != columns:
             raise VerificationError(
@@ -109,6 +118,13 @@ def apply_file(
         smallest=int(weakest.achieved),
         k=int(weakest.asked) if anonymity else 0,
     )
+
+
+def _told(recoded: pa.Table, table: pa.Table, phi: Recoding) -> Told:
+    """What the rows of some records must be: what the recoding shows of them, and what they came with."""
+    shown = {column.name for columns in phi.published.values() for column in columns}
+    columns = {name: recoded[name] if name in shown else table[name] for name in recoded.column_names}
+    return Told(tuple(columns), pa.table(columns), np.zeros(table.num_rows, dtype=np.int32), ())
 
 
 def _free_memory() -> int:

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from rothko.data.sets import Records
 from rothko.errors import InputError, OutputError, VerificationError
-from rothko.release.sql import connect, literal
+from rothko.release.sql import connect, file_literal, literal, parquet_rows
+from rothko.release.verify import AS_WRITTEN
 from rothko.release.write import ARROW, explained, free_file
 
 LINE_ENDINGS = (".txt", ".dat", ".txt.gz", ".dat.gz")
@@ -64,6 +65,19 @@ class SetMetrics:
     def to_dict(self) -> dict[str, float | int]:
         """Plain data."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """The sets that records must be shown as."""
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    """Sets as CSR."""
+    times: NDArray[np.int64]
+    """How many records show each of them."""
+    names: pa.Array
+    """The texts of the items."""
 
 
 def in_random_order(
@@ -256,18 +270,18 @@ def read_back(data: Path | Records, *, delimiter: str = " ", threads: int = 1) -
             rows = pa.table({"items": pa.LargeListArray.from_arrays(pa.array(data.starts), pa.array(data.items))})
             connection.register("rows", rows)
         elif data.name.lower().endswith(".parquet"):
-            connection.execute(
-                f"CREATE VIEW rows AS SELECT list_sort(items) AS items FROM read_parquet({literal(str(data))})"
-            )
+            connection.execute(f"CREATE TEMP VIEW rows AS SELECT list_sort(items) AS items FROM {parquet_rows(data)}")
         elif data_ending(data) in LIST_ENDINGS:
             connection.register("stored", feather.read_table(data))
-            connection.execute("CREATE VIEW rows AS SELECT list_sort(items) AS items FROM stored")
+            connection.execute("CREATE TEMP VIEW rows AS SELECT list_sort(items) AS items FROM stored")
         else:
             comma = "\t" if data.name.lower().endswith(".tsv") else ","
             connection.execute(
-                "CREATE VIEW rows AS SELECT coalesce(list(item ORDER BY item) FILTER (item IS NOT NULL), []) AS items "
-                f"FROM read_csv({literal(str(data))}, header = true, delim = {literal(comma)}, quote = '\"', "
-                "escape = '\"', auto_detect = false, columns = {'record': 'BIGINT', 'item': 'VARCHAR'}) GROUP BY record"
+                "CREATE TEMP VIEW rows AS "
+                "SELECT coalesce(list(item ORDER BY item) FILTER (item IS NOT NULL), []) AS items "
+                f"FROM read_csv({file_literal(data)}, header = true, {AS_WRITTEN}, delim = {literal(comma)}, "
+                "quote = '\"', escape = '\"', auto_detect = false, columns = {'record': 'BIGINT', 'item': 'VARCHAR'}) "
+                "GROUP BY record"
             )
         found = connection.sql("SELECT items, count(*) AS times FROM rows GROUP BY items").to_arrow_table()
     times = cast("NDArray[np.int64]", found.column("times").to_numpy())
@@ -288,6 +302,7 @@ def verified_sets(
     model: str,
     k: int,
     *,
+    told: Shown,
     delimiter: str = " ",
     threads: int = 1,
 ) -> SetFinding:
@@ -299,6 +314,8 @@ def verified_sets(
         The written file, or the rows in memory.
     model
         k-anonymity: at least k records publish each set. k1-anonymity: at least k original records contain each.
+    told
+        The sets that must be there, as often as they are.
     """
     sets, times = read_back(data, delimiter=delimiter, threads=threads)
     rows = int(times.sum())
@@ -306,11 +323,14 @@ def verified_sets(
         raise VerificationError(
             f"Verification failed: {rows:,} records were written and not {original.count:,}; nothing was released."
         )
-    if model == "k-anonymity":
-        achieved = int(times.min())
-    else:
-        texts = sets if isinstance(data, Path) else _as_texts(sets, data.names)
-        achieved = _fewest_containing(texts, original)
+    texts = sets if isinstance(data, Path) else _as_texts(sets, data.names)
+    meant = pa.LargeListArray.from_arrays(pa.array(told.starts), told.names.take(pa.array(told.items)))
+    if _fingerprint(texts, times, threads) != _fingerprint(meant, told.times, threads):
+        raise VerificationError(
+            "Verification failed: the written sets are not those that records have in common; nothing was released. "
+            "Please report this."
+        )
+    achieved = int(times.min()) if model == "k-anonymity" else _fewest_containing(texts, original)
     found = SetFinding(model, k, achieved, rows, len(times))
     if not found.holds:
         raise VerificationError(
@@ -318,6 +338,14 @@ def verified_sets(
             "report this."
         )
     return found
+
+
+def _fingerprint(sets: Any, times: NDArray[np.int64], threads: int) -> int:
+    """A sum over sets, as often as they are there, that does not depend on their order, nor on that of their items."""
+    with connect(threads) as connection:
+        connection.register("sets", pa.table({"items": sets, "times": times}))
+        summed = connection.execute("SELECT sum(times * (hash(list_sort(items)) >> 16)::HUGEINT) FROM sets")
+        return int(summed.fetchall()[0][0])
 
 
 def _as_texts(sets: Any, names: pa.Array) -> pa.Array:

@@ -25,8 +25,9 @@ from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
 from rothko.release.recoding import Recoding, columns_of, copied, large_files
 from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like, timed, verified
-from rothko.release.sql import connect, file_literal
+from rothko.release.sql import connect, parquet_rows
 from rothko.release.tables import Holder
+from rothko.release.truth import Fingerprint, Told, check_rows, found
 from rothko.release.write import RowsFile, as_rows, companions, decoded, explained, output_place, staging
 
 PIECE = 1 << 18
@@ -47,6 +48,17 @@ class Written:
     """The recoding, but for the top of the tree; None where the method is local."""
     types: dict[str, pa.DataType]
     """Kept columns of a text file → the type that all their values have, where that is not text."""
+    told: Told
+    """The columns; none of the records."""
+    fingerprint: Fingerprint
+    """Of the rows that the records must be shown as."""
+    typed: bool = False
+    """Whether the fingerprint is that of columns with the types of their values."""
+
+    def check_rows(self, data: Path, *, threads: int, memory: int | None, spill: Path) -> None:
+        """Refuse a file that has other rows."""
+        types = self.types if self.typed else None
+        check_rows(data, self.told, self.fingerprint, types=types, threads=threads, memory=memory, spill=spill)
 
 
 class StoredRelease:
@@ -107,7 +119,7 @@ class StoredRelease:
         """What each class publishes, and how many records it has; classes that publish the same are one."""
         shown = [column for columns in self._written.published.values() for column in columns]
         by = ", ".join(f"c{self._written.columns.index(column)}" for column in shown)
-        rows = f"read_parquet({file_literal(self._there(self._data))})"
+        rows = parquet_rows(self._there(self._data))
         columns = ", ".join(f"c{i}" for i in range(len(self._written.columns)))
         with connect(self._threads, memory=self._memory, spill=self._holder.folder) as connection:
             counted = connection.sql(f"SELECT {by}, count(*) FROM {rows} AS released({columns}) GROUP BY {by}")
@@ -126,11 +138,19 @@ class StoredRelease:
         with staging(folder) as stage, ThreadPoolExecutor(1) as pool:
             temporary = stage.place_for(data)
             with timed(timings, "write"):
-                rewrite(stored, temporary, self._written, typed=not is_text(data), threads=self._threads)
+                written = rewrite(
+                    stored,
+                    temporary,
+                    self._written,
+                    typed=not is_text(data),
+                    threads=self._threads,
+                    memory=self._memory,
+                )
                 if self._recoding is not None:
                     stage_files(copied(self._there(self._recoding), recoding_path), stage)
             with timed(timings, "verify"):
                 hashed = pool.submit(sha256, temporary)
+                written.check_rows(temporary, threads=self._threads, memory=self._memory, spill=self._holder.folder)
                 checked = verified(
                     temporary,
                     self._written.rows,
@@ -156,8 +176,10 @@ class StoredRelease:
         return path
 
 
-def rewrite(stored: Path, target: Path, written: Written, *, typed: bool, threads: int = 1) -> None:
-    """Write the rows of a stored release to another file, some at a time.
+def rewrite(
+    stored: Path, target: Path, written: Written, *, typed: bool, threads: int = 1, memory: int | None = None
+) -> Written:
+    """Write the rows of a stored release to another file, some at a time; what that must hold comes back.
 
     Parameters
     ----------
@@ -168,13 +190,17 @@ def rewrite(stored: Path, target: Path, written: Written, *, typed: bool, thread
     if target.suffix == stored.suffix and not types:
         with explained(target):
             shutil.copyfile(stored, target)
-        return
+        return written
+    written.check_rows(stored, threads=threads, memory=memory, spill=stored.parent)
+    with connect(threads, memory=memory, spill=stored.parent) as connection:
+        wanted = found(stored, written.told, text=is_text(target), types=types, connection=connection)
     with _opened(stored, written) as file, RowsFile(target, threads=threads) as out:
         for batch in file.iter_batches(PIECE, use_threads=threads > 1):
             table = pa.Table.from_batches([batch])
             columns = dict(columns_of(table))
             columns |= {name: pc.cast(pc.cast(columns[name], pa.string()), kind) for name, kind in types.items()}
             out.write(as_rows(pa.table(columns)))
+    return replace(written, fingerprint=wanted, typed=bool(types))
 
 
 def _opened(stored: Path, written: Written) -> pq.ParquetFile:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -32,13 +32,16 @@ from rothko.metrics.workload import View, combine_tasks, workload_loss
 from rothko.policy import Policy
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
+from rothko.release.coverage import Values, check_coverage
 from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class, tasks_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding import columns_of, large_files
 from rothko.release.rows import Rows, assemble, random_order
 from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like, timed, verified
+from rothko.release.sql import connect
 from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.tables import Tables
+from rothko.release.truth import Fingerprint, Told, expected
 from rothko.release.verify import Verification
 from rothko.release.write import RowsFile, companions, output_place, staging, write_content
 from rothko.workload.tasks import Model
@@ -135,6 +138,10 @@ class Sink:
         }
         self._columns: tuple[str, ...] = ()
         self._published: dict[str, tuple[str, ...]] = {}
+        self._told: Told | None = None
+        self._fingerprint = Fingerprint()
+        self._open = ExitStack()
+        self._sql = self._open.enter_context(connect(threads, memory=memory, spill=tables.folder))
         self._typing = typing
         self._types: dict[str, pa.DataType] = {}
 
@@ -153,6 +160,8 @@ class Sink:
         self._note_columns(rows)
         with timed(self.timings, "write"):
             self._file.write(rows)
+        with timed(self.timings, "verify"):
+            self._note_truth(rows, part.kept, classes, part.encoded)
         with timed(self.timings, "measure"):
             self._rows.append(part.encoded.rows)
             self._losses.append(lost_by(part.encoded, partition, classes, rows.published, self._policy))
@@ -177,6 +186,11 @@ class Sink:
                 some = min(left, PIECE)
                 self._write_some(pa.table({}), None, some, published)
                 left -= some
+        with timed(self.timings, "verify"):
+            for coded in part.batches():
+                classes = np.zeros(coded.rows, dtype=np.int32)
+                rows = assemble(self._names, published, coded.kept, classes, None, threads=self._threads)
+                self._note_truth(rows, coded.kept, classes, part.outline.encoded(coded))
         with timed(self.timings, "measure"):
             tasks = []
             nobody = found.box_of(part, part.outline.nobody())
@@ -208,6 +222,14 @@ class Sink:
         if self._typing:
             self._note_types(rows.kept)
 
+    def _note_truth(self, rows: Rows, kept: pa.Table, classes: NDArray[np.int32], encoded: Encoded) -> None:
+        """Take note of what the rows of some records must be, and refuse classes that do not cover them."""
+        told = Told.of(rows, kept, classes)
+        values = {line.name: Values.at(line, codes) for line, codes in zip(encoded.lines, encoded.codes, strict=True)}
+        check_coverage(values, classes, encoded.lines, rows.published, connection=self._sql)
+        self._fingerprint += expected(told, text=is_text(self._file.path), connection=self._sql)
+        self._told = self._told or told.of_nobody()
+
     def _note_columns(self, rows: Rows) -> None:
         """Take note of what is written; it is the same for all parts."""
         if not self._columns:
@@ -230,12 +252,16 @@ class Sink:
                 tasks[i] = seen.loss(threads=self._threads, memory=self._memory, spill=self._tables.folder)
             lost = public(replace(lost, workload=tuple(tasks)))
         types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
-        return Written(sum(self._rows), self._columns, self._published, lost, self._branches, types)
+        self._open.close()
+        assert self._told is not None
+        rows = sum(self._rows)
+        return Written(rows, self._columns, self._published, lost, self._branches, types, self._told, self._fingerprint)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._open.close()
         self._file.close()
 
     def _note_types(self, kept: pa.Table) -> None:
@@ -287,7 +313,7 @@ class Stream:
             written = self._write(untyped if typing else temporary, timings, typing=typing)
             if typing:
                 with timed(timings, "write"):
-                    rewrite(untyped, temporary, written, typed=True, threads=self.threads)
+                    written = rewrite(untyped, temporary, written, typed=True, threads=self.threads, memory=self.memory)
                     untyped.unlink()
             with timed(timings, "write"):
                 files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
@@ -352,6 +378,7 @@ class Stream:
         """Verify the written bytes, and certify what they hold."""
         with timed(timings, "verify"), ThreadPoolExecutor(1) as pool:
             hashed = pool.submit(sha256, data)
+            written.check_rows(data, threads=self.threads, memory=self.memory, spill=self.spill.folder)
             checked = verified(
                 data,
                 written.rows,

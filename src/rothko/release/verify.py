@@ -22,9 +22,15 @@ import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from rothko.errors import VerificationError
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import NUMBER, Domain
-from rothko.release.sql import Batches, connect, file_literal, literal
+from rothko.release.sql import Batches, connect, file_literal, literal, parquet_rows
+
+AS_WRITTEN = (
+    "compression = 'none', hive_partitioning = false, filename = false, null_padding = false, ignore_errors = false"
+)
+"""What DuckDB would otherwise guess from the name of a file and the folders that it lies in, or pass over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,6 @@ def verify(
         A private folder; one is made and removed where it is None.
     """
     with connect(threads, memory=memory, spill=spill) as connection:
-        connection.execute("SET preserve_insertion_order = false")
         used = {column for columns in quasi_identifiers.values() for column in columns}
         columns = open_table(connection, data, used | {r.column for r in requirements if r.column is not None})
         everything = tuple(quasi_identifiers)
@@ -266,20 +271,29 @@ def open_table(
             names = ipc.open_file(file).schema.names
         connection.register(table, _arrow_batches(data, [i for i, name in enumerate(names) if name in used]))
         return tuple(names)
-    if name.endswith((".csv", ".tsv")):
+    if is_text_file(data):
         delimiter = "\t" if name.endswith(".tsv") else ","
         names = next(csv.reader(io.StringIO(_first_line(data), newline=""), delimiter=delimiter))
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
         rows = (
             f"read_csv({file_literal(data)}, delim = {literal(delimiter)}, header = true, quote = '\"', "
-            f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, columns = {{{columns}}})"
+            f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, {AS_WRITTEN}, "
+            f"columns = {{{columns}}})"
         )
-        connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {rows}")
+        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM {rows}")
         return tuple(names)
     names = pq.read_schema(data).names
     columns = ", ".join(f"c{i}" for i in range(len(names)))
-    connection.execute(f"CREATE VIEW {table}({columns}) AS SELECT * FROM read_parquet({file_literal(data)})")
+    rows = parquet_rows(data)
+    if list(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns) != names:
+        raise VerificationError(f"Verification failed: {data.name} is read with other columns than it has.")
+    connection.execute(f"CREATE TEMP VIEW {table}({columns}) AS SELECT * FROM {rows}")
     return tuple(names)
+
+
+def is_text_file(data: Path | pa.Table) -> bool:
+    """Whether the columns of what is verified have no types."""
+    return isinstance(data, Path) and data.name.lower().endswith((".csv", ".tsv"))
 
 
 def _arrow_batches(path: Path, used: Sequence[int]) -> Batches:

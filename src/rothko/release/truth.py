@@ -1,0 +1,261 @@
+"""What is published is true: every written row against the record that it stands for, by SQL.
+
+Two promises, both kept by code that shares nothing with the writer:
+
+- *The rows are those of the records.* Each record shows what its class publishes and keeps what it came with. The sum
+  of a hash over all such rows, computed from the original, must be that over the rows of the written file. Sums do not
+  depend on the order, and add up over parts of a table that is never whole in memory. So every kept and sensitive
+  column has the values that it had, joined to each other and to the class as they were.
+- *The classes cover them* (:mod:`rothko.release.coverage`).
+
+A hash of 64 bits hides a change by chance once in 10^19 times. Who can make the file differ on purpose and still hit
+the sum has no need to go through the writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rothko.data.line import Line, as_text
+from rothko.errors import VerificationError
+from rothko.release.coverage import Values, check_coverage
+from rothko.release.publish import Published
+from rothko.release.rows import Rows
+from rothko.release.sql import connect
+from rothko.release.verify import is_text_file, open_table
+
+SQL_TYPES: dict[pa.DataType, str] = {
+    pa.string(): "VARCHAR",
+    pa.large_string(): "VARCHAR",
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
+    pa.float16(): "FLOAT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.date32(): "DATE",
+    pa.date64(): "DATE",
+    pa.timestamp("s"): "TIMESTAMP",
+    pa.timestamp("ms"): "TIMESTAMP",
+    pa.timestamp("us"): "TIMESTAMP",
+    pa.timestamp("ns"): "TIMESTAMP_NS",
+    pa.time32("s"): "TIME",
+    pa.time32("ms"): "TIME",
+    pa.time64("us"): "TIME",
+}
+"""Types whose values are the same value in another file format; others must come back as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """How many rows there are, and the sum of their hashes: the same for the same rows in any order."""
+
+    rows: int = 0
+    total: int = 0
+
+    def __add__(self, other: Fingerprint) -> Fingerprint:
+        return Fingerprint(self.rows + other.rows, self.total + other.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What records should be shown as: what they came with, and what their classes publish."""
+
+    names: tuple[str, ...]
+    """The columns of the release that are kept, in their order."""
+    kept: pa.Table
+    """Those columns as they were read, record by record."""
+    classes: NDArray[np.int32]
+    """The class of each record."""
+    shown: tuple[Published, ...]
+    """The published columns, in their order."""
+
+    @classmethod
+    def of(cls, rows: Rows, kept: pa.Table, classes: NDArray[np.int32]) -> Told:
+        """What rows were made of: columns as they were read, and the class of each record."""
+        names = tuple(name for name in rows.names if name not in rows.published)
+        return cls(
+            names, kept, classes, tuple(column for name in rows.names for column in rows.published.get(name, ()))
+        )
+
+    def of_nobody(self) -> Told:
+        """The same columns, without records."""
+        shown = tuple(Published(c.name, c.values.slice(0, 0), c.of_class[:0]) for c in self.shown)
+        return Told(self.names, self.kept.slice(0, 0), self.classes[:0], shown)
+
+    def types(self, written: Mapping[str, pa.DataType] | None = None) -> dict[str, pa.DataType]:
+        """Column → the type of its values; ``written`` has those of columns that were text and are none in the file."""
+        kept = {name: _plain_type(self.kept[name].type) for name in self.names}
+        return {column.name: column.values.type for column in self.shown} | kept | dict(written or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What the rows of a whole table in memory must be."""
+
+    told: Told
+    values: Mapping[str, Values]
+    """Quasi-identifier → its values, record by record."""
+    lines: Sequence[Line]
+    published: Mapping[str, Sequence[Published]]
+    threads: int = 1
+
+    def of_rows(self, *, text: bool, types: Mapping[str, pa.DataType] | None = None) -> Fingerprint:
+        """The fingerprint that the rows must have, of classes that cover their records; an error where they do not."""
+        with connect(self.threads) as connection:
+            check_coverage(self.values, self.told.classes, self.lines, self.published, connection=connection)
+            return expected(self.told, text=text, types=types, connection=connection)
+
+
+def expected(
+    told: Told,
+    *,
+    text: bool,
+    types: Mapping[str, pa.DataType] | None = None,
+    connection: duckdb.DuckDBPyConnection,
+) -> Fingerprint:
+    """The fingerprint of the rows that some records should be shown as.
+
+    Parameters
+    ----------
+    text
+        Whether they are written to a file whose columns have no types: nothing and an empty text are the same there.
+    types
+        Columns that were read as text, and get a type in the file.
+    """
+    wanted = told.types(types)
+    labels = {f"c{i}": column.by() for i, column in enumerate(told.shown)}
+    connection.register("labels", pa.table({"class": np.arange(_classes(told), dtype=np.int32), **labels}))
+    kept = {f"c{i}": _readable(told.kept[name], text=text) for i, name in enumerate(told.names)}
+    connection.register("records", pa.table({"class": told.classes, **kept}))
+    shown = _hash([_value(f"c{i}", False, column.values.type, text) for i, column in enumerate(told.shown)])
+    words = [_sql_type(_plain_type(told.kept[name].type)) == "VARCHAR" for name in told.names]
+    stayed = _hash([_value(f"c{i}", words[i], wanted[name], text) for i, name in enumerate(told.names)])
+    [(rows, total)] = connection.execute(
+        f"WITH label AS MATERIALIZED (SELECT class, {shown} AS h FROM labels) "
+        f"SELECT count(*), coalesce(sum(hash(h, {stayed})), 0) FROM records JOIN label USING (class)"
+    ).fetchall()
+    connection.unregister("labels")
+    connection.unregister("records")
+    return Fingerprint(int(rows), int(total))
+
+
+def found(
+    data: Path | pa.Table,
+    told: Told,
+    *,
+    text: bool,
+    types: Mapping[str, pa.DataType] | None = None,
+    connection: duckdb.DuckDBPyConnection,
+) -> Fingerprint:
+    """The fingerprint of the rows of a written file, or of a table.
+
+    Parameters
+    ----------
+    told
+        Whose columns are looked for; its records are not looked at.
+    text, types
+        As of :func:`expected`.
+    """
+    wanted = told.types(types)
+    columns = open_table(connection, data, wanted, "written")
+    place = {name: i for i, name in enumerate(columns)}
+    stored = {name: str(connection.sql(f"SELECT c{place[name]} FROM written LIMIT 0").types[0]) for name in wanted}
+
+    def hashed(names: Sequence[str]) -> str:
+        return _hash([_value(f"c{place[n]}", stored[n] == "VARCHAR", wanted[n], text) for n in names])
+
+    [(rows, total)] = connection.execute(
+        f"SELECT count(*), coalesce(sum(hash({hashed([c.name for c in told.shown])}, {hashed(told.names)})), 0) "
+        "FROM written"
+    ).fetchall()
+    connection.execute("DROP VIEW IF EXISTS written") if isinstance(data, Path) else connection.unregister("written")
+    return Fingerprint(int(rows), int(total))
+
+
+def check_rows(
+    data: Path | pa.Table,
+    told: Told,
+    wanted: Fingerprint,
+    *,
+    types: Mapping[str, pa.DataType] | None = None,
+    threads: int = 1,
+    memory: int | None = None,
+    spill: Path | None = None,
+) -> None:
+    """Refuse a file whose rows do not have the fingerprint of those that the records should be shown as."""
+    with connect(threads, memory=memory, spill=spill) as connection:
+        if found(data, told, text=is_text_file(data), types=types, connection=connection) != wanted:
+            raise VerificationError(
+                "Verification failed: the written rows are not those of the records, in what they keep or in what "
+                "their classes publish; nothing was released. Please report this."
+            )
+
+
+def typed_as(written: pa.Table, read: pa.Table) -> dict[str, pa.DataType]:
+    """The columns that were read as text and are written with a type, and which."""
+    kinds = {name: _plain_type(written[name].type) for name in written.column_names}
+    texts = {name for name in read.column_names if _sql_type(_plain_type(read[name].type)) == "VARCHAR"}
+    return {name: kind for name, kind in kinds.items() if name in texts and _sql_type(kind) != "VARCHAR"}
+
+
+def _classes(told: Told) -> int:
+    return len(told.shown[0].of_class) if told.shown else 1
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _readable(column: pa.ChunkedArray, *, text: bool) -> pa.ChunkedArray:
+    """A column as SQL takes it: in a text file, what has no type in SQL is compared as it is written."""
+    kind = _plain_type(column.type)
+    if text and _sql_type(kind) is None:
+        return pa.chunked_array([as_text(chunk) for chunk in column.chunks], pa.string())
+    return column
+
+
+def _sql_type(kind: pa.DataType) -> str | None:
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return "TIMESTAMPTZ"
+    if pa.types.is_decimal128(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    return SQL_TYPES.get(kind)
+
+
+def _hash(values: Sequence[str]) -> str:
+    return f"hash({', '.join(values) or 0})"
+
+
+def _value(column: str, words: bool, wanted: pa.DataType, text: bool) -> str:
+    """A column as the value that it stands for.
+
+    Parameters
+    ----------
+    words
+        Whether it is text, whatever its values are.
+    wanted
+        The type of its values.
+    text
+        Whether the file has no types.
+    """
+    kind = _sql_type(wanted)
+    if kind is None or kind == "VARCHAR":
+        return f"coalesce({column}, '')" if text else column
+    value = f"{'TRY_CAST' if words else 'CAST'}({column} AS {kind})"
+    if text and pa.types.is_floating(wanted):
+        return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"  # what is not a number is written as nothing
+    return value
