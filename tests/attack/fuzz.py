@@ -74,7 +74,9 @@ class Kind:
 KINDS: dict[str, Kind] = {
     "int": Kind({}, pa.int64(), lambda r: r.randint(-5, 60), oracle.interval(int), numeric=True, typed=True),
     "small int": Kind({}, pa.int8(), lambda r: r.randint(-3, 3), oracle.interval(int), numeric=True, typed=True),
-    "float": Kind({}, pa.float64(), lambda r: r.randint(-400, 400) / 4, oracle.interval(float), numeric=True, typed=True),
+    "float": Kind(
+        {}, pa.float64(), lambda r: r.randint(-400, 400) / 4, oracle.interval(float), numeric=True, typed=True
+    ),
     "decimal": Kind(
         {}, pa.decimal128(8, 2), lambda r: Decimal(r.randint(-999, 999)) / 100, oracle.interval(Decimal),
         numeric=True, typed=True,
@@ -99,7 +101,9 @@ KINDS: dict[str, Kind] = {
     "mask": Kind(
         {"hierarchy": {"mask": "right"}}, pa.string(), lambda r: f"{r.randint(0, 2222):04d}", oracle.mask,
     ),
-    "intervals": Kind({"hierarchy": {"intervals": [5, 10, 20]}}, pa.int64(), lambda r: r.randint(-30, 70), oracle.interval(int)),
+    "intervals": Kind(
+        {"hierarchy": {"intervals": [5, 10, 20]}}, pa.int64(), lambda r: r.randint(-30, 70), oracle.interval(int)
+    ),
     "breaks": Kind(
         {"hierarchy": {"breaks": [[0, 18, 65], [18]]}}, pa.float64(), lambda r: r.randint(-100, 400) / 4,
         oracle.interval(float),
