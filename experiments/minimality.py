@@ -252,15 +252,16 @@ def table(results: Results) -> str:
         share = REQUIREMENTS[name].share
         most = max(found, key=lambda one: (one.largest, one.largest - one.said))
         lines.append(
-            f"| {name} | {method} | {_shares([one.surer for one in found])} | "
+            f"| {name} | {method} | {shares([one.surer for one in found])} | "
             f"{'' if share is None else f'{float(share):.2f}'} | "
-            f"{'' if share is None else _shares([one.broken or 0.0 for one in found])} | "
-            f"{_shares([one.certain for one in found])} | "
+            f"{'' if share is None else shares([one.broken or 0.0 for one in found])} | "
+            f"{shares([one.certain for one in found])} | "
             f"{f'{most.largest:.2f} for {most.said:.2f}' if most.largest else 'none'} |"
         )
     return "\n".join(lines)
 
 
-def _shares(shares: Sequence[float]) -> str:
-    low, high = (f"{100 * share:.1f}" for share in (min(shares), max(shares)))
+def shares(found: Sequence[float]) -> str:
+    """The range of some shares as it is written."""
+    low, high = (f"{100 * share:.1f}" for share in (min(found), max(found)))
     return f"{low} %" if low == high else f"{low} to {high} %"

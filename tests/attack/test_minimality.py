@@ -83,3 +83,12 @@ def test_the_page_is_in_step_with_the_saved_numbers() -> None:
     assert set(results["figures"]) == set(LAYOUTS)
     for layout in results["figures"].values():
         assert all(set(found) == set(REQUIREMENTS) for found in layout.values())
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_the_page_of_each_requirement_has_its_numbers(name: str) -> None:
+    layouts = json.loads((DOCS / "figures/minimality.json").read_text("utf-8"))["figures"].values()
+    page = " ".join((DOCS / "requirements" / f"{name.split(',')[0]}.md").read_text("utf-8").split())
+    for method in ("mondrian", "hilbert"):
+        known = [layout[method][name]["certain"] for layout in layouts if method in layout]
+        assert max(known) == 0 or minimality.shares(known) in page
