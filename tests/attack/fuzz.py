@@ -25,13 +25,14 @@ if __name__ == "__main__":  # pytest has the path from conftest.py
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import oracle
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 import rothko as rk
-from rothko.errors import PrivacyWarning, RothkoError
+from rothko.errors import PrivacyWarning, RothkoError, WorkloadWarning
 
 TREE = {"Europe": ["France", "Spain", {"Baltic": ["Latvia", "Estonia"]}], "Asia": ["Japan", "India"], "Sea": ["Fiji"]}
 LEAVES = ("France", "Spain", "Latvia", "Estonia", "Japan", "India", "Fiji")
@@ -165,22 +166,46 @@ class Case:
 def draw(seed: int) -> Case:
     """The case of a seed."""
     r = random.Random(seed)
-    rows = r.choice([r.randint(1, 8), r.randint(8, 40), r.randint(20, 60)])
+    source = r.choice(["", "", "polars", ".csv", ".parquet", ".feather", ".tsv"])
     kinds = {f"q{i}": r.choice(list(KINDS)) for i in range(r.randint(1, 3))}
-    source = r.choice(["", "", ".csv", ".parquet", ".feather", ".tsv"])
+    method = _method(r)
+    table, spec = _table(r, kinds, f"person-{seed}-", nested=source not in TEXT)
+    tokens = r.random() < 0.2
+    if tokens:
+        table = _with_tokens(r, table, kinds)
+    if method == "anatomy":
+        spec["n"] = {"role": "identifier"}
+    publish = "range" if method == "anatomy" else r.choice(["range", "range", "bounds", "mean", "region"])
+    policy = {
+        "columns": {name: spec[name] for name in table.column_names},
+        "privacy": _requirements(r, anatomy=method == "anatomy"),
+        "workload": _workload(r, kinds, method),
+        "method": method,
+        "publish": "range" if publish == "region" and method in LOCAL else publish,
+        "missing": [TOKEN] if tokens else [],
+        "order": "keep" if r.random() < 0.05 else "random",
+    }
+    engine = r.choice(["memory", *ON_DISK]) if method == "mondrian" else "memory"
     ending = r.choice([".csv", ".tsv", ".parquet", ".parquet", ".arrow", ".feather"])
-    columns: dict[str, pa.Array] = {"name": pa.array([f"person-{seed}-{i}" for i in range(rows)])}
+    return Case(seed, table, policy, kinds, engine, source, ending)
+
+
+def _table(
+    r: random.Random, kinds: dict[str, str], person: str, *, nested: bool
+) -> tuple[pa.Table, dict[str, dict[str, Any]]]:
+    """A table, its columns in any order, and the role of each."""
+    rows = r.choice([r.randint(1, 8), r.randint(8, 40), r.randint(20, 60)])
+    columns: dict[str, pa.Array] = {"name": pa.array([f"{person}{i}" for i in range(rows)])}
     spec: dict[str, dict[str, Any]] = {"name": {"role": "identifier"}}
     for name, kind in kinds.items():
         columns[name] = _column(r, rows, KINDS[kind].type, KINDS[kind].draw)
         spec[name] = {"role": "quasi-identifier", **KINDS[kind].spec}
-    columns["s"] = _column(r, rows, pa.string(), lambda r: r.choice(["flu", "cold", "asthma", "Ménière"]))
+    text = r.choice([pa.string(), pa.dictionary(pa.int32(), pa.string())])
+    columns["s"] = _column(r, rows, text, lambda r: r.choice(["flu", "cold", "asthma", "Ménière"]))
     columns["n"] = _column(r, rows, pa.int64(), lambda r: r.choice([0, 1, 5, 10]))
     spec |= {"s": {"role": "sensitive"}, "n": {"role": "sensitive"}}
     for i in range(r.randint(0, 2)):
-        kind = r.choice(
-            [kind for kind in KEPT if kind not in NESTED or not source or source in (".parquet", ".feather")]
-        )
+        kind = r.choice([kind for kind in KEPT if nested or kind not in NESTED])
         columns[f"k{i}"] = _column(r, rows, *KEPT[kind])
         spec[f"k{i}"] = {"role": "keep"}
     if r.random() < 0.7:
@@ -188,18 +213,26 @@ def draw(seed: int) -> Case:
         spec["row"] = {"role": "keep"}
     order = list(columns)
     r.shuffle(order)
-    method = _method(r)
-    engine = r.choice(["memory", *ON_DISK]) if method == "mondrian" else "memory"
-    publish = r.choice(["range", "range", "bounds", "mean", "region"])
-    if method == "anatomy":
-        spec["n"] = {"role": "identifier"}
-    policy = {
-        "columns": {name: spec[name] for name in order},
-        "privacy": _requirements(r, anatomy=method == "anatomy"),
-        "method": method,
-        "publish": "range" if publish == "region" and (method in LOCAL or method == "anatomy") else publish,
-    }
-    return Case(seed, pa.table({name: columns[name] for name in order}), policy, kinds, engine, source, ending)
+    return pa.table({name: columns[name] for name in order}), spec
+
+
+def _with_tokens(r: random.Random, table: pa.Table, kinds: dict[str, str]) -> pa.Table:
+    """Some texts are a token that stands for a missing value."""
+    for name in (*kinds, "s"):
+        if pa.types.is_string(table.schema.field(name).type):
+            values = [TOKEN if r.random() < 0.1 else value for value in table[name].to_pylist()]
+            table = table.set_column(table.column_names.index(name), name, pa.array(values, pa.string()))
+    return table
+
+
+def _workload(r: random.Random, kinds: dict[str, str], method: Any) -> list[dict[str, Any]]:
+    """What a release may be for; few methods take it."""
+    numeric = [name for name, kind in kinds.items() if KINDS[kind].numeric]
+    drawn: list[dict[str, Any]] = [{"classify": {"target": "s"}}, {"regress": {"target": "n"}}]
+    drawn += [
+        {"aggregate": {"of": name, "functions": r.choice([["avg"], ["min", "max"], ["sum"]])}} for name in numeric
+    ]
+    return [r.choice(drawn)] if method in ("mondrian", "refine") and r.random() < 0.3 else []
 
 
 def _method(r: random.Random) -> Any:
@@ -244,7 +277,8 @@ def run(case: Case, folder: Path) -> str | None:
     try:
         policy = rk.Policy(**case.policy)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # anatomy's
+            warnings.simplefilter("ignore", PrivacyWarning)  # anatomy's, and that of an order that is kept
+            warnings.simplefilter("ignore", WorkloadWarning)
             release = rk.anonymize(written(case, folder), policy, engine=case.engine, seed=case.seed, threads=1)
         (folder / "out").mkdir()
         saved = release.save(folder / "out" / f"release{case.ending}")
@@ -263,6 +297,8 @@ def written(case: Case, folder: Path) -> Any:
     """The table as it comes: as it is, or in a file."""
     if not case.source:
         return case.table
+    if case.source == "polars":
+        return pl.from_arrow(case.table)
     path = folder / f"people{case.source}"
     if case.source in TEXT:
         texts = pa.table({
@@ -288,13 +324,7 @@ def refused_well(message: str, case: Case) -> None:
 
 def expectation(case: Case, policy: rk.Policy) -> oracle.Expected:
     """What the oracle must find."""
-    by_label = {"range": "label", "region": "label"}
-    quasi = {}
-    for name, kind in ((name, KINDS[kind]) for name, kind in case.kinds.items()):
-        form = by_label.get(policy.publish, policy.publish)
-        form = form if (kind.typed if form == "bounds" else kind.numeric) else "label"
-        columns = (f"{name}_min", f"{name}_max") if form == "bounds" else (name,)
-        quasi[name] = oracle.Quasi(kind.says, columns, form)
+    quasi = {name: _published(name, KINDS[kind], policy) for name, kind in case.kinds.items()}
     return oracle.Expected(
         rows=[{name: absent(value) for name, value in row.items()} for row in case.table.to_pylist()],
         quasi=quasi,
@@ -302,11 +332,27 @@ def expectation(case: Case, policy: rk.Policy) -> oracle.Expected:
         kept=policy.kept,
         names=case.table.column_names,
         requirements=policy.privacy,
+        missing=policy.missing,
+        keeps_order=policy.order == "keep",
         secrets=[f"person-{case.seed}-"],
         opaque=[f.name for f in case.table.schema if pa.types.is_nested(f.type)] if case.ending in TEXT else (),
         untyped=case.source in TEXT,
         by_column=policy.method.name == "refine",
     )
+
+
+def _published(name: str, kind: Kind, policy: rk.Policy) -> oracle.Quasi:
+    """The columns of a quasi-identifier: its form, then the statistics of aggregates that the form does not show."""
+    form = "label"
+    if (policy.publish == "bounds" and kind.typed) or (policy.publish == "mean" and kind.numeric):
+        form = policy.publish
+    columns = (f"{name}_min", f"{name}_max") if form == "bounds" else (name,)
+    asked = {f for task in policy.workload if task.name == "aggregate" and name in task.of for f in task.functions}
+    if asked & {"min", "max"} and policy.publish not in ("range", "bounds"):
+        columns += (f"{name}_min", f"{name}_max")
+    if asked & {"avg", "sum"} and policy.publish != "mean":
+        columns += (f"{name}_mean",)
+    return oracle.Quasi(kind.says, columns, form)
 
 
 def absent(value: Any) -> Any:

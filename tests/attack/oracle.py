@@ -317,19 +317,24 @@ def check_classes(rows: Sequence[Row], pairs: Sequence[int], expected: Expected)
     """Bounds and means are those of the class, where what is kept tells which records it has."""
     if not tells_apart(expected, (*expected.sensitive, *expected.kept)):
         return
-    typed = {name: quasi for name, quasi in expected.quasi.items() if quasi.form != "label"}
     for numbers in by_class(rows, expected):
-        for name, quasi in typed.items():
+        for name, quasi in expected.quasi.items():
             values = [counted(expected.rows[pairs[i]][name], expected.missing) for i in numbers]
-            shown = [plain_cell(rows[numbers[0]][column]) for column in quasi.columns]
-            if None in values:
-                assert shown[0] is None, "a class with missing values shows a number"
-            elif quasi.form == "bounds":
-                ends = [like(shown[0], values[0]), like(shown[1], values[0])]
-                assert ends == [min(values), max(values)], "bounds that nobody has"
-            else:
-                mean = float(sum(values) / len(values))
-                assert math.isclose(float(shown[0]), mean, rel_tol=1e-9, abs_tol=1e-9), "not the mean of its class"
+            labels = 1 if quasi.form == "label" else 0
+            for column in quasi.columns[labels:]:
+                check_statistic(column, plain_cell(rows[numbers[0]][column]), values)
+
+
+def check_statistic(column: str, shown: Any, values: Sequence[Any]) -> None:
+    """The smallest or largest value, or the mean, of a class; missing where one of its values is."""
+    if None in values:
+        assert shown is None, "a class with missing values shows a number"
+    elif column.endswith(("_min", "_max")):
+        end = min(values) if column.endswith("_min") else max(values)
+        assert like(shown, values[0]) == end, "a bound that nobody has"
+    else:
+        mean = float(sum(values) / len(values))
+        assert math.isclose(float(shown), mean, rel_tol=1e-9, abs_tol=1e-9), "not the mean of its class"
 
 
 def tells_apart(expected: Expected, names: Sequence[str]) -> bool:
