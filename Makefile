@@ -9,9 +9,11 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # More arguments for pytest, e.g. `make test ARGS="-k mondrian"`.
 ARGS ?=
+# How long `make fuzz` looks.
+SECONDS ?= 600
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench experiments lock clean
+.PHONY: help install demo test fuzz check bench experiments lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/make \1|\2/p' Makefile | awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -30,6 +32,9 @@ demo: install ## the whole flow on generated data
 
 test: install ## run the tests
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+fuzz: install ## random tables and policies for SECONDS=600; a failure prints the seed that repeats it
+	$(BIN)/python tests/attack/fuzz.py --seconds $(SECONDS) $(ARGS)
 
 check: install ## lint, formatting and types
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """``python -m experiments workload``, ``scale``, ``curves``, ``sets``, ``refine``: run experiments, check claims, draw.
 
-``python -m experiments page`` does the last two again from saved results, and refreshes the documentation.
+``python -m experiments minimality`` enumerates the minimality attack. ``python -m experiments page`` checks and draws
+again from saved results, and refreshes the documentation.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from experiments import (
     claims,
     curve_claims,
     curves,
+    minimality,
     refine,
     refine_claims,
     scale,
@@ -65,10 +67,17 @@ def main() -> None:
         if command not in (on_curves, on_sets):  # their times are of one run at a time
             command.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     page = commands.add_parser("page", help="refresh the documentation from saved results")
-    for command in (*running, page):
+    on_minimality = commands.add_parser("minimality", help="attack all worlds of six people and four values")
+    on_minimality.add_argument("--quick", action="store_true", help="two values: does it run?")
+    for command in (*running, page, on_minimality):
         command.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     arguments = parser.parse_args()
+    if arguments.command == "minimality":
+        print(minimality.table(attacked(arguments.quick, arguments.out)))
+        return
     if arguments.command == "page":
+        if (saved := arguments.out / "minimality.json").exists():
+            refresh_minimality(json.loads(saved.read_text("utf-8")), DOCS)
         for part in CLAIMS:
             if (saved := arguments.out / f"{part}.json").exists():
                 refresh(part, _beside(part, json.loads(saved.read_text("utf-8")), arguments.out), DOCS)
@@ -98,6 +107,13 @@ def main() -> None:
     print(claims.table(claims.checked(found, CLAIMS[arguments.command])))
 
 
+def attacked(quick: bool, folder: Path) -> dict[str, Any]:
+    """What the minimality attack gains, kept layout by layout."""
+    setup = minimality.Setup.quick() if quick else minimality.Setup()
+    saved = folder / "minimality.json"
+    return save(minimality.run(setup, keep=lambda results: save(results, saved)), saved)
+
+
 def _beside(part: str, results: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Results of the workload experiments with the column of Top-Down Specialization, where that was run."""
     column = folder / "refine.json"
@@ -112,8 +128,19 @@ def refresh(part: str, results: dict[str, Any], docs: Path) -> None:
     _draw(part, results, docs / "figures")
     summary = {"settings": results["settings"], "claims": rows}
     saved_claims(part, docs).write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    _refresh_table(docs, claims.table(rows), part)
+
+
+def _refresh_table(docs: Path, table: str, part: str) -> None:
     page = docs / "experiments.md"
-    page.write_text(with_table(page.read_text("utf-8"), claims.table(rows), part), "utf-8")
+    page.write_text(with_table(page.read_text("utf-8"), table, part), "utf-8")
+
+
+def refresh_minimality(results: dict[str, Any], docs: Path) -> None:
+    """Keep what the minimality attack gained, without times, and write its table in the page."""
+    kept = {name: results[name] for name in ("settings", "figures")}
+    (docs / "figures/minimality.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    _refresh_table(docs, minimality.table(kept), "minimality")
 
 
 def saved_claims(part: str, docs: Path) -> Path:
@@ -137,7 +164,7 @@ def _draw(part: str, results: dict[str, Any], folder: Path) -> None:
 
 def with_table(page: str, table: str, part: str = "workload") -> str:
     """The page with another table between its marks."""
-    name = "claims" if part == "workload" else f"claims of {part}"
+    name = {"workload": "claims", "minimality": "minimality"}.get(part, f"claims of {part}")
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, rest = page.split(begin)
     return f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"

@@ -288,6 +288,12 @@ def test_what_is_not_anonymous_is_not_released(ending: str, tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_release_prints_has_no_item_of_the_original() -> None:
+    """A notebook or a log shows it without being asked."""
+    release = rk.sets.anonymize([["tea", "poison"], ["tea"], ["tea"]], k=3)
+    assert repr(release) == "SetRelease(3 records in 1 classes, verified: True)"
+
+
 def test_records_that_are_lost_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = rk.sets.prepare([["a"]] * 6, k=2)
     honest = release_sets.write_sets

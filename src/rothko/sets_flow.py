@@ -67,7 +67,7 @@ class SavedSets(NamedTuple):
     certificate: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SetRelease:
     """Published sets, one for each record, in random order."""
 
@@ -84,6 +84,10 @@ class SetRelease:
     _k: int
     _threads: int
     _source: Path | None
+
+    def __repr__(self) -> str:
+        rows, classes = self.certificate["rows"], self.certificate["classes"]
+        return f"SetRelease({rows:,} records in {classes:,} classes, verified: {self.certificate['verified']})"
 
     def to_lists(self) -> list[list[str]]:
         """The published sets as lists of texts."""
