@@ -73,7 +73,7 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
 
     anonymized = steward("anonymize", data, "--policy", "policy.yaml", "--out", "release")
     release = Path(f"release/release{ending}")
-    assert {p.name for p in Path("release").iterdir()} == {release.name, "certificate.json", "recoding.json"}
+    assert {p.name for p in Path("release").iterdir()} == {release.name, "certificate.json"}
     assert str(release) in anonymized.out
     assert "600 records" in anonymized.out
     certificate = json.loads(Path("release/certificate.json").read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
     assert measured == certificate["loss"]
     assert f"{measured['gcp']:.4f}" in steward("measure", data, release, "--policy", "policy.yaml").out
 
-    applied = steward("apply", "release/recoding.json", new, "--out", f"recoded{ending}")
+    applied = steward("apply", "release-recoding", new, "--out", f"recoded{ending}")
     assert "50 records in" in applied.out
     quasi = [c for c in policy.columns if c in policy.quasi_identifiers]
     names = [c for c in policy.columns if c not in policy.identifiers]
@@ -112,7 +112,7 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
 def test_the_ending_says_what_is_written(out: str, steward):
     write(patients(60), Path("patients.csv"))
     steward("anonymize", "patients.csv", "--qi", "sex,education", "--drop", "name", "--k", 2, "--out", out)
-    assert {p.name for p in Path().glob("r.*")} == {out, "r.certificate.json", "r.recoding.json"}
+    assert {p.name for p in Path().glob("r.*")} == {out, "r.certificate.json"}
     assert len(rows_of(Path(out))) == 60
     steward("check", out, "--qi", "sex,education", "--k", 2)
 
@@ -193,7 +193,7 @@ def test_a_policy_finds_its_hierarchies_wherever_it_is_run(steward):
     assert all(int(row["cost_min"]) <= int(row["cost_max"]) for row in rows)
     # The recoding carries the tree with it: it is applied where no such file is.
     Path("policies/sex.csv").unlink()
-    steward("apply", "out/recoding.json", "patients.csv", "--out", "again.csv")
+    steward("apply", "out-recoding", "patients.csv", "--out", "again.csv")
     assert Counter(rows_of(Path("again.csv"))) == Counter(rows_of(Path("out/release.csv")))
 
 
