@@ -340,7 +340,9 @@ REFUSED = {
     "certificate exists": Case(
         f"anonymize people.csv {QUICK} --k 2", "use --overwrite", {"out.certificate.json": "mine"}
     ),
-    "recoding exists": Case(f"anonymize people.csv {QUICK} --k 2", "use --overwrite", {"out-recoding/recoding.json": "mine"}),
+    "recoding exists": Case(
+        f"anonymize people.csv {QUICK} --k 2", "use --overwrite", {"out-recoding/recoding.json": "mine"}
+    ),
     "release exists in the folder": Case(
         "anonymize people.csv --policy policy.yaml --out out", "use --overwrite", {"out/release.csv": "mine"}
     ),
