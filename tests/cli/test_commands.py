@@ -22,6 +22,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
+from rothko import json_text
+from rothko.cli import console
 from rothko.data.patients import patients
 
 PEOPLE = 600
@@ -305,3 +307,28 @@ def test_public_names():
     for name in rk.__all__:
         assert getattr(importlib.import_module("rothko"), name) is not None
     assert re.fullmatch(r"\d+\.\d+\.\d+", rk.__version__)
+
+
+def test_the_recoding_lies_where_it_is_asked_to(steward, rothko):
+    write(patients(60), Path("patients.csv"))
+    command = ["anonymize", "patients.csv", "--qi", "sex,education", "--drop", "name", "--k", 2, "--out"]
+    assert "phi.json" in steward(*command, "one", "--recoding", "phi.json").out
+    steward(*command, "two", "--recoding", "phis/of/two")
+    assert "recoding" not in steward(*command, "three", "--no-recoding").out
+    assert {p.name for p in Path().iterdir()} == {"patients.csv", "one", "phi.json", "two", "phis", "three"}
+    for recoding in ("phi.json", "phis/of/two", "phis/of/two/recoding.json"):
+        steward("apply", recoding, "patients.csv", "--out", "again.csv", "--overwrite")
+    both = rothko(*command, "four", "--recoding", "phi.json", "--no-recoding")
+    assert (both.code, "exclude each other" in both.err) == (2, True)
+    within = rothko(*command, "four.csv", "--recoding", "four.certificate.json")
+    assert (within.code, "the release itself goes there" in within.err) == (2, True)
+    read = rothko("apply", "phi.json", "patients.csv", "--out", "patients.csv", "--overwrite")
+    assert (read.code, "The output is the input" in read.err) == (2, True)
+
+
+def test_json_is_valid_whatever_the_numbers(capsys: pytest.CaptureFixture[str]):
+    console.json({"a": float("nan"), "b": [float("inf"), {"c": -float("inf")}], "d": 1.5})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, {"c": None}], "d": 1.5}
+    for text in ("NaN", "[Infinity]", '{"a": 1e999}', '{"a": 1, "a": 2}', "[" * 100_000):
+        with pytest.raises(ValueError, match="finite|twice|nested"):
+            json_text.parse(text)

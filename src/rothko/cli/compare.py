@@ -115,7 +115,8 @@ def compare(
     _refuse(ctx, are_sets)
     methods = options.methods("--method", method if method is not None else SETS_METHODS if are_sets else TABLE_METHODS)
     ks, ls = options.wholes("--k", k, 2), options.wholes("--l", l, 2)
-    claim = None if out is None else _targets(out, plots, overwrite)
+    read = [path for path in (data, policy, utility) if path is not None]
+    claim = None if out is None else _targets(out, plots, overwrite, read)
     found: Frontier | SetFrontier
     if are_sets:
         reading = set_options.reading(
@@ -214,14 +215,14 @@ def _one(option: str, values: list[int]) -> int | None:
     return values[0] if values else None
 
 
-def _targets(out: Path, plots: bool, overwrite: bool) -> Claim:
+def _targets(out: Path, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
     """The files that a comparison may have, checked before any work is done."""
     from rothko.release.place import claim_folder
 
     if plots:
         from rothko.report import frontier as frontier  # tells at once where what draws is not installed
 
-    return claim_folder(out, FILES + PLOTS, overwrite=overwrite)
+    return claim_folder(out, FILES + PLOTS, overwrite=overwrite, inputs=read)
 
 
 def _save(found: Frontier | SetFrontier, claim: Claim, plots: bool) -> list[Path]:

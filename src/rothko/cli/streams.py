@@ -31,6 +31,7 @@ class Printed:
 
     def __init__(self, stream: TextIO, *, silent: bool) -> None:
         self._stream, self._silent = stream, silent
+        self._why = ""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -51,11 +52,12 @@ class Printed:
         try:
             yield
         except (OSError, ValueError) as error:
+            full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            self._why = "the disk is full" if full else "standard output takes no more"
             _abandon(self._stream)
-            if not self._silent:
-                full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-                why = "the disk is full" if full else "standard output takes no more"
-                raise PrintError(f"The result cannot be printed: {why}.") from None
+        # Of what comes later nothing would fail any more, and somebody may have passed over the first error.
+        if self._why and not self._silent:
+            raise PrintError(f"The result cannot be printed: {self._why}.")
 
 
 def showable(text: str, encoding: str | None) -> str:

@@ -156,14 +156,14 @@ def claim_files(
     return Claim({path: state(path) for path in names})
 
 
-def claim_folder(folder: Path, names: Iterable[str], *, overwrite: bool) -> Claim:
+def claim_folder(folder: Path, names: Iterable[str], *, overwrite: bool, inputs: Iterable[Path] = ()) -> Claim:
     """Names in a folder that is there or can be made; what stands there goes, whether or not it is replaced."""
     with explained(folder):
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{str(folder)!r} is a file; name a folder.")
-    paths = [folder / name for name in names]
+    paths, inputs = [folder / name for name in names], tuple(inputs)
     for path in paths:
-        _free(path, overwrite, ())
+        _free(path, overwrite, inputs)
     _writable(folder, make=True)
     before = {path: state(path) for path in paths}
     return Claim(before, tuple(path for path, there in before.items() if there is not None))
