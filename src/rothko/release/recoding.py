@@ -19,6 +19,7 @@ A method that treats every column by itself has a recoding of another form: :mod
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -416,6 +417,8 @@ def head(policy: Policy, classes: int, attributes: Iterable[Attribute]) -> dict[
     """What the JSON of a recoding has beside the tree and what its classes publish."""
     return {
         "format": FORMAT,
+        # Its hash is public: without it a guess at a small recoding could be confirmed.
+        "salt": secrets.token_hex(16),
         "policy": policy.dump(),
         "classes": classes,
         "attributes": [_attribute_to_dict(attribute) for attribute in attributes],
