@@ -124,6 +124,16 @@ def test_a_folder_by_its_dots_has_its_recoding_beside_it(tmp_path: Path, monkeyp
     assert sorted(os.listdir()) == ["certificate.json", "release.parquet"]
 
 
+def test_the_hash_of_a_recoding_confirms_no_guess(tmp_path: Path) -> None:
+    """The same recoding twice: all of it is the same, but for what nobody can know."""
+    made = release()
+    saved = [made.save(tmp_path / name) for name in ("one", "two")]
+    assert saved[0].certificate.recoding != saved[1].certificate.recoding
+    one, two = (json.loads(each.recoding_path.read_text()) for each in saved)
+    assert len(one.pop("salt")) == len(two.pop("salt")) == 32
+    assert one == two
+
+
 # ── an older release
 
 
