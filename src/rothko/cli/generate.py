@@ -155,4 +155,6 @@ def longtail(
 
 def _refuse_ending(out: Path, command: str, endings: tuple[str, str]) -> None:
     if out.suffix not in endings:
-        raise InputError(f"{command} writes {' or '.join(endings)} files.")
+        raise InputError(
+            f"{out.name} has an ending that is not generated; {command} writes {' or '.join(endings)} files."
+        )
