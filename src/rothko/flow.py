@@ -39,16 +39,18 @@ from rothko.privacy.statistics import Statistics
 from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
+from rothko.release.place import Place, place_of
 from rothko.release.publish import check_statistics, statistics_asked
-from rothko.release.recoding import Recoding, columns_of, large_files
+from rothko.release.recoding import Recoding, columns_of
 from rothko.release.rows import Rows
 from rothko.release.save import Saved as Saved
-from rothko.release.save import is_text, sha256, stage_files, suffix_like, timed, verified
+from rothko.release.save import is_text, sha256, stage_recoding, timed, verified
+from rothko.release.staging import Staging
 from rothko.release.stored import StoredRelease
 from rothko.release.stream import Stream, lost_by, public, released_rows
 from rothko.release.truth import Fingerprint, Told, Truth, check_rows, typed_as
 from rothko.release.verify import Verification
-from rothko.release.write import Staging, companions, decoded, output_place, staging, write_rows
+from rothko.release.write import decoded, write_rows
 from rothko.secret import Secret
 from rothko.threads import count_threads
 
@@ -110,37 +112,48 @@ class Release:
             checked = self._verified(self.arrow, self._truth.of_rows(text=False))
         return replace(self, certificate=replace(self.certificate, verification=checked, timings=timings))
 
-    def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
-        """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
+    def save(self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False) -> Saved:
+        """Write data and certificate to a folder, or beside a file under its name; verify what was written.
 
-        Nothing is in place before it is verified, and nothing stays if it fails.
+        Nothing is in place before it is verified, and nothing stays if it fails. With ``overwrite`` the older release
+        at this place goes.
+
+        Parameters
+        ----------
+        recoding
+            Where the recoding goes, which is not for publication: a JSON file, or a folder. True: into a folder of its
+            own beside the release; False: it is not written.
         """
-        suffix = suffix_like(self._source.path)
-        data, folder = output_place(Path(out), source=self._source.path, overwrite=overwrite, suffix=suffix)
-        certificate_path, recoding_path = companions(data, folder)
+        asked = recoding if self.recoding is not None else False
+        place = place_of(out, self._source.path, self.certificate.policy, recoding=asked, overwrite=overwrite)
         timings = dict(self.certificate.timings)
-        with staging(folder) as stage, ThreadPoolExecutor(2) as pool:
-            temporary = stage.place_for(data)
+        with place.staging() as stage, ThreadPoolExecutor(2) as pool:
+            temporary = stage.place_for(place.data)
             # Writing and verifying leave the interpreter free: the recoding is put together beside them.
-            recoded = pool.submit(self._stage_recoding, recoding_path, stage)
+            recoded = pool.submit(self._stage_recoding, place.recoding, stage)
             with timed(timings, "write"):
-                rows = self._as_written(data)
+                rows = self._as_written(place.data)
                 types = typed_as(rows.kept, self._rows.kept)
-                wanted = pool.submit(self._truth.of_rows, text=is_text(data), types=types)
+                wanted = pool.submit(self._truth.of_rows, text=is_text(place.data), types=types)
                 write_rows(rows, temporary, threads=self._threads)
             with timed(timings, "verify"):
                 hashed = pool.submit(sha256, temporary)
                 checked = self._verified(temporary, wanted.result(), types)
             certificate = replace(
-                self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
+                self.certificate,
+                verification=checked,
+                timings=timings,
+                file=place.data.name,
+                sha256=hashed.result(),
+                recoding=recoded.result(),
             )
-            recoded.result()
-            stage.write(certificate_path, certificate.to_json())
-            stage.commit(stale=(recoding_path, *large_files(recoding_path)))
-        return Saved(data, certificate_path, None if self.recoding is None else recoding_path, certificate)
+            stage.write(place.certificate, certificate.to_json())
+            stage.commit()
+        return Saved(place.data, place.certificate, place.recoding if certificate.recoding else None, certificate)
 
-    def _stage_recoding(self, path: Path, stage: Staging) -> None:
-        stage_files({} if self.recoding is None else self.recoding.files(path), stage)
+    def _stage_recoding(self, path: Path | None, stage: Staging) -> dict[str, str]:
+        """Write the recoding, if there is one and it is asked for; the hashes of its files."""
+        return {} if self.recoding is None or path is None else stage_recoding(self.recoding.files(path), stage)
 
     def _verified(
         self, data: Path | pa.Table, wanted: Fingerprint, types: Mapping[str, pa.DataType] | None = None

@@ -5,7 +5,6 @@ After Podgursky, "Practical k-Anonymity on Large Datasets" (Vanderbilt, 2011).
 
 from __future__ import annotations
 
-import json
 import secrets
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,12 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko import json_text
 from rothko.data.sets import Records
 from rothko.data.sets_files import Reading, read_records
 from rothko.data.sets_utility import Utility
 from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, VerificationError, nearest
 from rothko.methods.sets import SET_METHODS, SetK1Method, SetMethod
 from rothko.release.certificate import LIBRARIES
+from rothko.release.place import Place
 from rothko.release.save import sha256, timed
 from rothko.release.sets import (
     SetFinding,
@@ -34,7 +35,6 @@ from rothko.release.sets import (
     verified_sets,
     write_sets,
 )
-from rothko.release.write import staging
 from rothko.threads import count_threads
 
 Progress = Callable[[str, int, int], None]
@@ -102,7 +102,7 @@ class SetRelease:
             )
         return replace(self, certificate=self._certified(found, timings))
 
-    def save(self, out: str | Path, *, delimiter: str = " ", overwrite: bool = False) -> SavedSets:
+    def save(self, out: str | Path | Place, *, delimiter: str = " ", overwrite: bool = False) -> SavedSets:
         """Write the sets, and the certificate beside them; verify what was written before it is in place.
 
         Parameters
@@ -112,10 +112,11 @@ class SetRelease:
         delimiter
             What separates the items of a line.
         """
-        data, beside = free_place(Path(out), source=self._source, overwrite=overwrite)
+        inputs = [] if self._source is None else [self._source]
+        place = out if isinstance(out, Place) else free_place(Path(out), inputs=inputs, overwrite=overwrite)
         timings: dict[str, float] = {}
-        with staging() as stage:
-            temporary = stage.place_for(data)
+        with place.staging() as stage:
+            temporary = stage.place_for(place.data)
             with timed(timings, "write"):
                 write_sets(self.records, temporary, delimiter=delimiter)
             with timed(timings, "verify"):
@@ -123,10 +124,12 @@ class SetRelease:
                     temporary, self._original, self._model, self._k, told=self._told, delimiter=delimiter,
                     threads=self._threads,
                 )  # fmt: skip
-            certificate = self._certified(found, timings) | {"file": data.name, "file_sha256": sha256(temporary)}
-            stage.write(beside, json.dumps(certificate, ensure_ascii=False, indent=1) + "\n")
+            name, digest = place.data.name, sha256(temporary)
+            written = {"file": name, "file_sha256": digest, "files": {name: digest}}
+            certificate = self._certified(found, timings) | written
+            stage.write(place.certificate, json_text.dump(certificate) + "\n")
             stage.commit()
-        return SavedSets(data, beside, certificate)
+        return SavedSets(place.data, place.certificate, certificate)
 
     @property
     def _model(self) -> str:
@@ -350,6 +353,7 @@ def _certificate(
         "notes": list(records.notes),
         "file": None,
         "file_sha256": None,
+        "files": {},
         "versions": {name: version(name) for name in LIBRARIES},
         "seconds": {stage: round(taken, 4) for stage, taken in timings.items()},
     }

@@ -39,7 +39,7 @@ def test_a_limit_decides_whether_a_file_is_recoded_in_pieces(
 
     monkeypatch.setattr(Source, "read", read)
     monkeypatch.setattr(Source, "batches", pieces)
-    ran = rothko("apply", "out/recoding.json", "new.parquet", "--out", "recoded.parquet", "--memory", limit)
+    ran = rothko("apply", "out-recoding", "new.parquet", "--out", "recoded.parquet", "--memory", limit)
     assert ran.code == 0, ran.err
     assert "300 records in" in ran.out
     assert pq.read_metadata("recoded.parquet").num_rows == 300

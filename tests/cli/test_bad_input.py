@@ -340,7 +340,9 @@ REFUSED = {
     "certificate exists": Case(
         f"anonymize people.csv {QUICK} --k 2", "use --overwrite", {"out.certificate.json": "mine"}
     ),
-    "recoding exists": Case(f"anonymize people.csv {QUICK} --k 2", "use --overwrite", {"out.recoding.json": "mine"}),
+    "recoding exists": Case(
+        f"anonymize people.csv {QUICK} --k 2", "use --overwrite", {"out-recoding/recoding.json": "mine"}
+    ),
     "release exists in the folder": Case(
         "anonymize people.csv --policy policy.yaml --out out", "use --overwrite", {"out/release.csv": "mine"}
     ),
@@ -410,7 +412,7 @@ REFUSED = {
     ),
     "draft nothing": Case("draft people.csv --out p.yaml", "is empty", {"people.csv": ""}),
     "draft over a file": Case("draft people.csv --out policy.yaml", "use --overwrite"),
-    "draft to nowhere": Case("draft people.csv --out nowhere/p.yaml", "cannot be written"),
+    "draft to nowhere": Case("draft people.csv --out nowhere/p.yaml", "There is no folder"),
     "draft with k = 1": Case("draft people.csv --out p.yaml --k 1", "--k must be"),
     "generate nothing": Case("generate agrawal -n 0 --out g.csv", "-n must be a whole number"),
     "generate half a record": Case("generate agrawal -n 1.5 --out g.csv", "-n must be a whole number"),
@@ -601,7 +603,7 @@ def _yaml(name: str) -> str:
 
 
 def test_overwrite_replaces_what_exists(rothko, folder):
-    lay_out(folder, {"out.csv": "mine", "out.certificate.json": "mine", "out.recoding.json": "mine"})
+    lay_out(folder, {"out.csv": "mine", "out.certificate.json": "mine", "out-recoding/recoding.json": "mine"})
     rows = released(rothko, f"{BY_POLICY} --overwrite")
     assert len(rows) == 12
     assert not [name for name in os.listdir(folder) if "partial" in name]
@@ -665,10 +667,10 @@ def test_a_full_disk_while_recoding_or_generating(rothko, folder):
     lay_out(folder, people(*FAR))
     command = ["anonymize", "people.csv", "--qi", "age,sex", "--drop", "name", "--k", "2", "--out", "out"]
     assert rothko(*command).code == 0
-    assert rothko("apply", "out/recoding.json", "people.csv", "--out", "fine.csv").code == 0
+    assert rothko("apply", "out-recoding", "people.csv", "--out", "fine.csv").code == 0
     before = everything_in(folder)
     with no_file_above(1000):
-        applied = rothko("apply", "out/recoding.json", "people.csv", "--out", "new.csv")
+        applied = rothko("apply", "out-recoding", "people.csv", "--out", "new.csv")
         generated = [rothko("generate", "agrawal", "-n", 1000, "--out", f"g.{end}") for end in ("csv", "parquet")]
     for ran in (applied, *generated):
         assert_refused(ran, 2, "cannot be written")

@@ -22,6 +22,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
+from rothko import json_text
+from rothko.cli import console
 from rothko.data.patients import patients
 
 PEOPLE = 600
@@ -73,7 +75,7 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
 
     anonymized = steward("anonymize", data, "--policy", "policy.yaml", "--out", "release")
     release = Path(f"release/release{ending}")
-    assert {p.name for p in Path("release").iterdir()} == {release.name, "certificate.json", "recoding.json"}
+    assert {p.name for p in Path("release").iterdir()} == {release.name, "certificate.json"}
     assert str(release) in anonymized.out
     assert "600 records" in anonymized.out
     certificate = json.loads(Path("release/certificate.json").read_text(encoding="utf-8"))
@@ -95,7 +97,7 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
     assert measured == certificate["loss"]
     assert f"{measured['gcp']:.4f}" in steward("measure", data, release, "--policy", "policy.yaml").out
 
-    applied = steward("apply", "release/recoding.json", new, "--out", f"recoded{ending}")
+    applied = steward("apply", "release-recoding", new, "--out", f"recoded{ending}")
     assert "50 records in" in applied.out
     quasi = [c for c in policy.columns if c in policy.quasi_identifiers]
     names = [c for c in policy.columns if c not in policy.identifiers]
@@ -112,7 +114,7 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
 def test_the_ending_says_what_is_written(out: str, steward):
     write(patients(60), Path("patients.csv"))
     steward("anonymize", "patients.csv", "--qi", "sex,education", "--drop", "name", "--k", 2, "--out", out)
-    assert {p.name for p in Path().glob("r.*")} == {out, "r.certificate.json", "r.recoding.json"}
+    assert {p.name for p in Path().glob("r.*")} == {out, "r.certificate.json"}
     assert len(rows_of(Path(out))) == 60
     steward("check", out, "--qi", "sex,education", "--k", 2)
 
@@ -193,7 +195,7 @@ def test_a_policy_finds_its_hierarchies_wherever_it_is_run(steward):
     assert all(int(row["cost_min"]) <= int(row["cost_max"]) for row in rows)
     # The recoding carries the tree with it: it is applied where no such file is.
     Path("policies/sex.csv").unlink()
-    steward("apply", "out/recoding.json", "patients.csv", "--out", "again.csv")
+    steward("apply", "out-recoding", "patients.csv", "--out", "again.csv")
     assert Counter(rows_of(Path("again.csv"))) == Counter(rows_of(Path("out/release.csv")))
 
 
@@ -305,3 +307,28 @@ def test_public_names():
     for name in rk.__all__:
         assert getattr(importlib.import_module("rothko"), name) is not None
     assert re.fullmatch(r"\d+\.\d+\.\d+", rk.__version__)
+
+
+def test_the_recoding_lies_where_it_is_asked_to(steward, rothko):
+    write(patients(60), Path("patients.csv"))
+    command = ["anonymize", "patients.csv", "--qi", "sex,education", "--drop", "name", "--k", 2, "--out"]
+    assert "phi.json" in steward(*command, "one", "--recoding", "phi.json").out
+    steward(*command, "two", "--recoding", "phis/of/two")
+    assert "recoding" not in steward(*command, "three", "--no-recoding").out
+    assert {p.name for p in Path().iterdir()} == {"patients.csv", "one", "phi.json", "two", "phis", "three"}
+    for recoding in ("phi.json", "phis/of/two", "phis/of/two/recoding.json"):
+        steward("apply", recoding, "patients.csv", "--out", "again.csv", "--overwrite")
+    both = rothko(*command, "four", "--recoding", "phi.json", "--no-recoding")
+    assert (both.code, "exclude each other" in both.err) == (2, True)
+    within = rothko(*command, "four.csv", "--recoding", "four.certificate.json")
+    assert (within.code, "the release itself goes there" in within.err) == (2, True)
+    read = rothko("apply", "phi.json", "patients.csv", "--out", "patients.csv", "--overwrite")
+    assert (read.code, "The output is the input" in read.err) == (2, True)
+
+
+def test_json_is_valid_whatever_the_numbers(capsys: pytest.CaptureFixture[str]):
+    console.json({"a": float("nan"), "b": [float("inf"), {"c": -float("inf")}], "d": 1.5})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, {"c": None}], "d": 1.5}
+    for text in ("NaN", "[Infinity]", '{"a": 1e999}', '{"a": 1, "a": 2}', "[" * 100_000):
+        with pytest.raises(ValueError, match=r"finite|twice|nested"):
+            json_text.parse(text)

@@ -64,7 +64,7 @@ def test_machines_read_json(released: str, rothko) -> None:
 
 def test_the_file_checks_and_takes_new_records(released: str, rothko) -> None:
     assert rothko("check", "out/release.csv", "--policy", "policy.yaml").code == 0
-    assert rothko("apply", "out/recoding.json", "people.csv", "--out", "new.csv", "--keep-order").code == 0
+    assert rothko("apply", "out-recoding/recoding.json", "people.csv", "--out", "new.csv", "--keep-order").code == 0
     shown, new = (Path(name).read_text("utf-8").splitlines() for name in ("out/release.csv", "new.csv"))
     assert shown[0] == new[0]
     assert sorted(shown) == sorted(new), "they show what their classes show, statistics and all"

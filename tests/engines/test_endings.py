@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -24,7 +25,7 @@ from tests.cli.conftest import Ran
 import rothko as rk
 from rothko.engines import disk
 from rothko.flow import prepare
-from rothko.release.write import staging
+from rothko.release.staging import staging
 
 Rothko = Callable[..., Ran]
 ROWS = 6_000
@@ -87,7 +88,7 @@ PHASES = {
     "prune": ("rothko-s", "rothko.engines.rothko_s:prune"),
     "write": ("rothko-t", "rothko.release.stream:RowsFile.write"),
     "verify": ("rothko-s", "rothko.release.stream:verified"),
-    "certify": ("rothko-t", "rothko.release.write:write_content"),
+    "certify": ("rothko-t", "rothko.release.staging:write_content"),
 }
 
 
@@ -103,21 +104,25 @@ def test_a_run_that_is_killed_releases_nothing_and_the_next_start_cleans_up(
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert len(os.listdir("spill")) == 1
     left = list(Path("out").iterdir())
-    assert len(left) == (phase != "survey")
+    partial = [path for path in left if ".rothko-partial" in path.name]
+    assert len(partial) == (phase != "survey")
+    assert len(left) - len(partial) == (phase in ("verify", "certify"))  # the folder of the recoding
     for folder in (*left, *Path("spill").iterdir()):
         assert folder.is_dir()
         assert folder.stat().st_mode & 0o777 == 0o700
     if phase in ("write", "verify", "certify"):
-        assert (left[0] / "release.parquet").exists()
+        assert list(Path("out").glob(".rothko-partial*/release.parquet"))
     assert rothko(*arguments("people.parquet", engine)).code == 0
-    assert {*os.listdir("out")} == {"release.parquet", "release.certificate.json", "release.recoding.json"}
+    assert {*os.listdir("out")} == {"release.parquet", "release.certificate.json", "release-recoding"}
+    assert os.listdir("out/release-recoding") == ["recoding.json"]
     assert os.listdir("spill") == []
 
 
 MOVES = """
 import os, signal, sys
 from pathlib import Path
-from rothko.release import write
+from rothko.release.commit import state
+from rothko.release.staging import Claim, staging
 
 def counted(step):
     def last(*args, **named):
@@ -130,13 +135,14 @@ def counted(step):
 
 left = int(sys.argv[1])
 data, *others = (Path("out") / f"release.{name}" for name in ("parquet", "certificate.json", "recoding.json"))
-with write.staging() as stage:
+stale = Path("out/release.tree.parquet")
+with staging(Claim({path: state(path) for path in (data, *others, stale)}, (stale,))) as stage:
     for path in (data, *others):
         stage.place_for(path).write_text("new")
-    os.replace, Path.unlink = counted(os.replace), counted(Path.unlink)
-    stage.commit(stale=[Path("out/release.tree.parquet")])
+    os.rename, os.link, Path.unlink = counted(os.rename), counted(os.link), counted(Path.unlink)
+    stage.commit()
 """
-"""Files that are moved into place; killed before the n-th of them, or before the n-th that is removed."""
+"""Files that are moved into place; killed before the n-th step."""
 RELEASED = {f"release.{name}" for name in ("parquet", "certificate.json", "recoding.json")}
 
 
@@ -144,7 +150,7 @@ RELEASED = {f"release.{name}" for name in ("parquet", "certificate.json", "recod
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_kill_between_two_moves_leaves_no_data_without_what_vouches_for_it(overwrite: bool) -> None:
     seen = []
-    for step in range(1, 10):
+    for step in range(1, 30):
         for path in Path("out").iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for name in (*RELEASED, "release.tree.parquet") if overwrite else ():
@@ -162,18 +168,18 @@ def test_a_kill_between_two_moves_leaves_no_data_without_what_vouches_for_it(ove
             break
         assert ended.returncode == -signal.SIGKILL, ended.stderr
     # The older release, or none; no data while files are moved; the release, while the private folder is removed too.
-    assert seen[:5] == ["old" if overwrite else None, *[None] * 4]
-    assert {*seen[5:]} == {"new"}
+    assert len(seen) > (7 if overwrite else 3)
+    assert [there for there, _ in itertools.groupby(seen)] == [*(["old"] if overwrite else []), None, "new"]
 
 
-class Killed(BaseException):
-    """Leaves what is in place as a kill does."""
+class Stop(BaseException):
+    """Anything that may go wrong between two moves."""
 
 
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("engine", ["memory", "rothko-t", "stored"])
-def test_every_release_moves_its_data_last(
+def test_every_release_moves_its_data_last_and_leaves_all_as_it_was_if_that_fails(
     people: pa.Table, monkeypatch: pytest.MonkeyPatch, engine: str, overwrite: bool
 ) -> None:
     def saved(records: pa.Table) -> None:
@@ -184,32 +190,37 @@ def test_every_release_moves_its_data_last(
         else:
             prepare(records, "policy.yaml", engine=chosen).save("out/release.parquet", overwrite=overwrite)
 
-    def replace_some(source: Path, target: Path) -> None:
+    def there() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+
+    def link_some(source: Path, target: Path, **named: Any) -> None:
         nonlocal left
+        moved.append(Path(target).name)
         left -= 1
-        if left < 0:
-            raise Killed
-        replace(source, target)
+        if left == 0:
+            raise Stop
+        link(source, target, **named)
 
     if overwrite:
         saved(people.slice(0, 3000))
-    replace = os.replace
-    for moves in range(4):
-        left = moves
+    before, link = there(), os.link
+    for moves in range(1, 5):
+        left, moved = moves, []
         with monkeypatch.context() as patched:
-            patched.setattr("rothko.release.write.os.replace", replace_some)
-            if moves < len(RELEASED):
-                with pytest.raises(Killed):
+            patched.setattr("rothko.release.commit.os.link", link_some)
+            if moves <= len(RELEASED):
+                with pytest.raises(Stop):
                     saved(people)
-                assert "release.parquet" not in os.listdir("out")
+                assert there() == before
             else:
                 saved(people)
-        if not overwrite:
-            for path in Path("out").iterdir() if moves < len(RELEASED) else ():
-                path.unlink()
-    assert {*os.listdir("out")} == RELEASED
+    assert moved == ["recoding.json", "release.certificate.json", "release.parquet"]
+    assert {*os.listdir("out")} == {"release.parquet", "release.certificate.json", "release-recoding"}
     told = json.loads(Path("out/release.certificate.json").read_text())
-    assert told["file_sha256"] == hashlib.sha256(Path("out/release.parquet").read_bytes()).hexdigest()
+    digest = hashlib.sha256(Path("out/release.parquet").read_bytes()).hexdigest()
+    assert told["file_sha256"] == told["files"]["release.parquet"] == digest
+    recoding = hashlib.sha256(Path("out/release-recoding/recoding.json").read_bytes()).hexdigest()
+    assert told["recoding"] == {"recoding.json": recoding}
 
 
 def test_two_may_write_to_one_folder(tmp_path: Path) -> None:
@@ -226,6 +237,9 @@ def test_what_is_written_has_the_usual_mode(rothko: Rothko, people: pa.Table) ->
     assert rothko(*arguments("people.parquet", "rothko-t", "new")).code == 0
     Path("usual").touch()
     assert {path.stat().st_mode for path in Path("new").iterdir()} == {Path("usual").stat().st_mode}
+    # The recoding is nobody else's.
+    assert Path("new-recoding").stat().st_mode & 0o777 == 0o700
+    assert Path("new-recoding/recoding.json").stat().st_mode & 0o777 == 0o600
 
 
 # ------------------------------------------------------------------------------------------------------- bad sources

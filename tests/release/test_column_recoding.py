@@ -252,7 +252,7 @@ def test_the_command_line_makes_and_applies_it(tmp_path: Path) -> None:
     made = run(app, ["anonymize", str(tmp_path / "people.csv"), "--policy", str(tmp_path / "policy.yaml"),
                      "--out", str(tmp_path / "out.csv")])  # fmt: skip
     assert made.exit_code == 0, made.output
-    done = run(app, ["apply", str(tmp_path / "out.recoding.json"), str(tmp_path / "people.csv"),
+    done = run(app, ["apply", str(tmp_path / "out-recoding"), str(tmp_path / "people.csv"),
                      "--out", str(tmp_path / "again.csv")])  # fmt: skip
     assert done.exit_code == 0, done.output
     assert sorted((tmp_path / "again.csv").read_text().splitlines()) == sorted(
@@ -260,7 +260,7 @@ def test_the_command_line_makes_and_applies_it(tmp_path: Path) -> None:
     )
     few = pcsv.write_csv(table.slice(0, 30), tmp_path / "few.csv")
     assert few is None
-    done = run(app, ["apply", str(tmp_path / "out.recoding.json"), str(tmp_path / "few.csv"),
+    done = run(app, ["apply", str(tmp_path / "out-recoding"), str(tmp_path / "few.csv"),
                      "--out", str(tmp_path / "few-again.csv")])  # fmt: skip
     assert "By itself this file is not 50-anonymous" in " ".join(done.output.split())
 

@@ -114,7 +114,7 @@ def test_it_is_what_the_memory_engine_releases(
     assert rows_of(saved["rothko-t"].data) == rows_of(saved["memory"].data)
     expected, found = (told(saved[engine].certificate_path) for engine in ("memory", "rothko-t"))
     assert found == expected
-    recodings = [json.loads((tmp_path / f"{engine}.recoding.json").read_text()) for engine in saved]
+    recodings = [json.loads((tmp_path / f"{engine}-recoding" / "recoding.json").read_text()) for engine in saved]
     assert recodings[0]["rules"] == recodings[1]["rules"]
 
 
@@ -203,7 +203,7 @@ def test_memory_does_not_grow_with_the_class(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
         (tmp_path / "out.parquet").unlink()
         (tmp_path / "out.certificate.json").unlink()
-        (tmp_path / "out.recoding.json").unlink()
+        (tmp_path / "out-recoding/recoding.json").unlink()
         return int(done.stdout) * 1024
 
     small, large = peak(500_000), peak(5_000_000)

@@ -195,7 +195,7 @@ def test_the_file_has_the_rows_of_the_parts(form: str, ending: str, spill: Spill
         schema = pq.read_schema(saved.data) if ending == ".parquet" else feather.read_table(saved.data).schema
         assert schema.equals(expected.schema)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
-        ["spill", f"out{ending}", "out.certificate.json", "out.recoding.json"]
+        ["spill", f"out{ending}", "out.certificate.json", "out-recoding"]
     )
 
 
@@ -427,7 +427,7 @@ def test_a_large_recoding_is_saved_under_another_name(monkeypatch: pytest.Monkey
     with driver(policy()).stream(spill).store() as release:
         saved = release.save(tmp_path / "mine.parquet")
         assert saved.recoding_path is not None
-        assert json.loads(saved.recoding_path.read_text())["tree"] == "mine.recoding.tree.parquet"
+        assert json.loads(saved.recoding_path.read_text())["tree"] == "recoding.tree.parquet"
         assert rows(rk.Recoding.load(saved.recoding_path).apply(people())) == rows(release.table)
 
 

@@ -11,7 +11,12 @@ import typer
 
 from rothko import __version__
 from rothko.cli import anonymize, apply, check, compare, demo, draft, evaluate, generate, measure, plan, schema, sets
+from rothko.cli.streams import PrintError, printed
 from rothko.errors import PrivacyWarning, RothkoError
+from rothko.release.commit import IN_PLACE
+
+STOPPED = (130, 143)
+"""Exit codes of a run that was interrupted, or told to end."""
 
 app = typer.Typer(
     name="rothko",
@@ -39,33 +44,75 @@ def _common(
 
 
 def main() -> None:
-    """Run a command; every error is one sentence on standard error and an exit code."""
+    """Run a command; every error is one sentence on standard error and an exit code.
+
+    What is said and the exit code follow the state of the files: from the moment at which what was asked for is in
+    place, the run has done it, whatever comes afterwards.
+    """
     warnings.showwarning = _show_warning
     signal.signal(signal.SIGTERM, _terminate)
+    before = IN_PLACE.set([])
     try:
-        app()
+        with printed():
+            code = _run()
+    finally:
+        IN_PLACE.reset(before)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run a command, and say what became of it; its exit code."""
+    try:
+        _command()
     except RothkoError as error:
-        typer.echo(f"Error: {error}", err=True)
+        if isinstance(error, PrintError) and _told_in_place("its report could not be printed"):
+            return 0
+        _say(f"Error: {error}")
         if error.values and "--show-values" in sys.argv:
-            typer.echo("\n".join(f"  {value}" for value in sorted(error.values)), err=True)
-        sys.exit(error.exit_code)
+            _say("\n".join(f"  {value}" for value in sorted(error.values)))
+        return error.exit_code
     except SystemExit as stop:  # Ctrl-C too: Typer turns it into exit code 130
-        if stop.code in (130, 143):
-            typer.echo("Stopped; nothing was released.", err=True)
-        raise
+        code = stop.code if isinstance(stop.code, int) else 0
+        if code in STOPPED:
+            if _told_in_place("the run was stopped after that"):
+                return 0
+            _say("Stopped; nothing was released.")
+        return code
     except MemoryError:
-        typer.echo("Error: the table does not fit in memory; nothing was released.", err=True)
-        sys.exit(2)
+        if _told_in_place("memory did not suffice for its report"):
+            return 0
+        _say("Error: the table does not fit in memory; nothing was released.")
+        return 2
     except Exception as error:
         # A bug. Messages of other libraries quote cell values, so only the kind of error is told.
         if "--debug" in sys.argv:
             raise
-        typer.echo(
-            f"Internal error ({type(error).__name__}); nothing was released. This is a bug in rothko: --debug shows "
-            "where it happened, but may show cell values too.",
-            err=True,
-        )
-        sys.exit(1)
+        hint = "This is a bug in rothko: --debug shows where it happened, but may show cell values too."
+        if _told_in_place(f"its report could not be made ({type(error).__name__}). {hint.rstrip('.')}"):
+            return 0
+        _say(f"Internal error ({type(error).__name__}); nothing was released. {hint}")
+        return 1
+    return 0
+
+
+def _command() -> None:
+    """Run a command; what is printed has been printed when this ends."""
+    try:
+        app()
+    finally:
+        sys.stdout.flush()
+
+
+def _told_in_place(what: str) -> bool:
+    """Say that what was asked for is in place, if it is, and what else happened."""
+    there = [path for path in IN_PLACE.get() or () if path.exists()]
+    if there:
+        _say(f"{', '.join(repr(str(path)) for path in there)}: complete and in place; {what}.")
+    return bool(there)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _terminate(*_: Any) -> None:
@@ -75,4 +122,4 @@ def _terminate(*_: Any) -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, PrivacyWarning):
-        typer.echo(f"Warning: {message}", err=True)
+        _say(f"Warning: {message}")

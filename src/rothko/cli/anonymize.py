@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rothko.cli import options
+from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rothko.data.csv_dialect import CsvOptions
@@ -64,6 +65,15 @@ def anonymize(
     quote: options.Quote = None,
     encoding: options.Encoding = None,
     header: options.Header = None,
+    recoding: Annotated[
+        Path | None,
+        typer.Option(
+            "--recoding",
+            help="Where the recoding goes: a .json file or a folder; a folder of its own by default.",
+            show_default=False,
+        ),
+    ] = None,
+    no_recoding: Annotated[bool, typer.Option("--no-recoding", help="Write no recoding.")] = False,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
@@ -77,8 +87,12 @@ def anonymize(
     """
     from rothko.cli import console
     from rothko.flow import prepare
+    from rothko.methods.anatomy import Anatomy
     from rothko.policy import Policy
+    from rothko.release.place import place_of
 
+    if recoding is not None and no_recoding:
+        raise InputError("--recoding and --no-recoding exclude each other; give one of them.")
     csv = options.csv_options(delimiter, quote, encoding, header)
     options.either(policy, qi, sensitive, drop, k, l, missing)
     tasks = options.workload(classify, regress, select, aggregate)
@@ -95,13 +109,17 @@ def anonymize(
     gain = options.number("--minimum-gain", minimum_gain, 0)
     asked = _with_options(asked, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
     limit = options.size("--memory", memory)
+    place = place_of(
+        out, data, asked, recoding=False if no_recoding or asked.method.local else recoding or True,
+        two_tables=isinstance(asked.method, Anatomy), overwrite=overwrite, inputs=[] if policy is None else [policy],
+    )  # fmt: skip
     with console.progress(quiet=as_json) as report:
         release = prepare(
             data, asked, engine=engine, seed=seed, key=options.key(key_file), threads=threads, memory=limit,
             spill_dir=spill_dir, csv=csv, progress=report,
         )  # fmt: skip
         report("save", 0, 1)
-        saved = release.save(out, overwrite=overwrite)
+        saved = release.save(place)
         report("save", 1, 1)
     _show(saved, as_json)
 
@@ -140,7 +158,7 @@ def _show(saved: Saved, as_json: bool) -> None:
     from rothko.cli import console
 
     if as_json:
-        typer.echo(saved.certificate.to_json(), nl=False)
+        console.json(saved.certificate.to_dict())
         return
     certificate = saved.certificate
     console.out.print(console.requirements(certificate.verification))

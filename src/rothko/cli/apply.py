@@ -16,7 +16,9 @@ def register(app: typer.Typer) -> None:
 
 
 def apply(
-    recoding: Annotated[Path, typer.Argument(help="The recoding.json of a release.", show_default=False)],
+    recoding: Annotated[
+        Path, typer.Argument(help="The recoding of a release: its folder, or its .json file.", show_default=False)
+    ],
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the rows in their order.")] = False,

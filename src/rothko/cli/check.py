@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 from rothko.cli import options
@@ -50,7 +48,7 @@ def check(
         )
     found = assess(data, asked, threads=threads, csv=csv)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
+        console.json(found.to_dict())
     else:
         console.out.print(console.requirements(found.verification))
         console.out.print(f"\n{found.verification.rows:,} records in {found.verification.classes:,} classes.")

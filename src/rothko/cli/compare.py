@@ -5,12 +5,12 @@ Of tables here, of sets in :mod:`rothko.cli.compare_sets`; both are written to t
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from rothko import json_text
 from rothko.cli import options, set_options
 from rothko.errors import InputError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rothko.comparison import Frontier, Trial
     from rothko.data.csv_dialect import CsvOptions
     from rothko.policy import Policy
+    from rothko.release.staging import Claim
     from rothko.sets_comparison import SetFrontier
     from rothko.trials import By
 
@@ -108,13 +109,14 @@ def compare(
     With --sets, compare methods for records that are sets of items: what they keep, classes, time.
     The numbers are about the table, and so are themselves information: they are for whoever may see it.
     """
-    from rothko.cli import compare_sets
+    from rothko.cli import compare_sets, console
 
     are_sets = sets or _name_sets(method)
     _refuse(ctx, are_sets)
     methods = options.methods("--method", method if method is not None else SETS_METHODS if are_sets else TABLE_METHODS)
     ks, ls = options.wholes("--k", k, 2), options.wholes("--l", l, 2)
-    targets = None if out is None else _targets(out, plots, overwrite)
+    read = [path for path in (data, policy, utility) if path is not None]
+    claim = None if out is None else _targets(out, plots, overwrite, read)
     found: Frontier | SetFrontier
     if are_sets:
         reading = set_options.reading(
@@ -133,9 +135,9 @@ def compare(
             data, asked, ks, ls, max_loss, by, quiet=as_json, repeat=repeat, methods=methods, seed=seed,
             threads=threads, memory=options.size("--memory", memory), csv=csv,
         )  # fmt: skip
-    written = [] if targets is None else _save(found, targets)
+    written = [] if claim is None else _save(found, claim, plots)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
+        console.json(found.to_dict())
     else:
         _show(found, written)
     code = _exit_code(found)
@@ -213,28 +215,29 @@ def _one(option: str, values: list[int]) -> int | None:
     return values[0] if values else None
 
 
-def _targets(out: Path, plots: bool, overwrite: bool) -> list[Path]:
-    """The files that will be written, checked before any work is done."""
-    from rothko.release.write import free_folder
+def _targets(out: Path, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
+    """The files that a comparison may have, checked before any work is done."""
+    from rothko.release.place import claim_folder
 
     if plots:
         from rothko.report import frontier as frontier  # tells at once where what draws is not installed
 
-    return free_folder(out, FILES + PLOTS if plots else FILES, overwrite=overwrite)
+    return claim_folder(out, FILES + PLOTS, overwrite=overwrite, inputs=read)
 
 
-def _save(found: Frontier | SetFrontier, targets: list[Path]) -> list[Path]:
+def _save(found: Frontier | SetFrontier, claim: Claim, plots: bool) -> list[Path]:
     """Write all files, or none."""
-    from rothko.release.write import explained, staging
+    from rothko.release.staging import staging
+    from rothko.release.write import explained
     from rothko.trials import as_csv
 
     drawn: dict[str, bytes] = {}
-    if len(targets) > len(FILES):
+    if plots:
         from rothko.report import frontier
 
         drawn = frontier.draw(found)
-    with staging(targets[0].parent) as stage:
-        for path in targets:
+    with staging(claim) as stage:
+        for path in claim.before:
             if path.name in drawn:
                 place = stage.place_for(path)
                 with explained(path):
@@ -242,9 +245,9 @@ def _save(found: Frontier | SetFrontier, targets: list[Path]) -> list[Path]:
             elif path.name.endswith(".csv"):
                 stage.write(path, as_csv(found.trials))
             elif path.name.endswith(".json"):
-                stage.write(path, json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
+                stage.write(path, json_text.dump(found.to_dict()) + "\n")
         written = [target for _, target in stage.moves]
-        stage.commit(stale=[targets[0].with_name(name) for name in PLOTS])
+        stage.commit()
     return written
 
 

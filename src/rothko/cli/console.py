@@ -14,6 +14,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
+from rothko import json_text
+from rothko.cli.streams import showable
+from rothko.errors import OutputError
+
 if TYPE_CHECKING:
     from rothko.data.draft import Draft
     from rothko.flow import Progress as Report
@@ -84,6 +88,26 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
         timer.cancel()
         if bar.live.is_started:
             bar.stop()
+
+
+def json(data: Any) -> None:
+    """Print plain data as JSON that is valid in the encoding of standard output."""
+    text = json_text.dump(data)
+    exact(text if _can_show(text) else json_text.dump(data, ascii_only=True))
+
+
+def exact(text: str) -> None:
+    """Print a text that somebody may save and use, character for character."""
+    if not _can_show(text):
+        raise OutputError(
+            f"Standard output has not all characters of the result in its encoding ({sys.stdout.encoding}); write it "
+            "to a file with --out, or set PYTHONIOENCODING=utf-8."
+        )
+    print(text, flush=True)
+
+
+def _can_show(text: str) -> bool:
+    return showable(text, sys.stdout.encoding) == text
 
 
 def requirements(found: Verification) -> Table:

@@ -34,7 +34,7 @@ STEPS: tuple[Step, ...] = (
     ("What did it cost?", "measure patients.csv release/release.csv --policy policy.yaml"),
     (
         "Next month's patients join the classes of the release.",
-        "apply release/recoding.json new.csv --out new-recoded.csv",
+        "apply release-recoding new.csv --out new-recoded.csv",
     ),
     (
         "How would another method do on this table, and at another k?",

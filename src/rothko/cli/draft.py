@@ -35,25 +35,22 @@ def draft(
 
     A draft is a start: read it, correct it, then anonymize.
     """
-    import json
-
     from rothko.cli import console
     from rothko.data.draft import draft as propose
-    from rothko.errors import OutputError
+    from rothko.release.place import claim_files
+    from rothko.release.staging import staging
 
     csv = options.csv_options(delimiter, quote, encoding, header)
-    if out is not None and out.exists() and not overwrite:
-        raise OutputError(f"{str(out)!r} exists; use --overwrite to replace it.")
+    claim = claim_files([] if out is None else [out], overwrite=overwrite, inputs=[data])
     found = propose(data, csv=csv, missing=options.names(missing) or None, k=options.whole("--k", k, 2))
     if out is not None:
-        try:
-            out.write_text(found.to_yaml(), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"{str(out)!r} cannot be written: {error.strerror}.") from None
+        with staging(claim) as stage:
+            stage.write(out, found.to_yaml())
+            stage.commit()
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
+        console.json(found.to_dict())
     elif out is None:
-        typer.echo(found.to_yaml(), nl=False)
+        console.exact(found.to_yaml().removesuffix("\n"))
     if not as_json:
         # The reasons go to standard error where the policy itself is on standard output.
         to = console.out if out is not None else console.err

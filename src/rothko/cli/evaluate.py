@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,7 +81,7 @@ def evaluate(
             progress=progress,
         )
     if as_json:
-        typer.echo(json.dumps([one.to_dict() for one in found], ensure_ascii=False, indent=1))
+        console.json([one.to_dict() for one in found])
         return
     for i, one in enumerate(found):
         if i:

@@ -10,6 +10,9 @@ import typer
 from rothko.cli import options
 from rothko.errors import InputError
 
+TABLES = (".parquet", ".csv")
+"""Endings of tables that are generated."""
+
 generators = typer.Typer(help="Make synthetic data.", no_args_is_help=True)
 
 
@@ -42,15 +45,16 @@ def agrawal(
     """Write people after Agrawal, Imielinski and Swami (1993): nine attributes, a class label, a target."""
     from rothko.cli import console
     from rothko.data.generate import agrawal_batches
-    from rothko.release.write import output_file, staging, write_batches
+    from rothko.release.place import claim_files
+    from rothko.release.staging import staging
+    from rothko.release.write import write_batches
 
     rows = options.count("-n", n)
-    path = output_file(out, source=None, overwrite=overwrite)
-    if path.suffix not in (".parquet", ".csv"):
-        raise InputError("generate writes .parquet or .csv files.")
+    _refuse_ending(out, "generate", TABLES)
+    claim = claim_files([out], overwrite=overwrite)
     if target not in (None, "R7", "R10"):
         raise InputError(f"--target must be R7 or R10, not {target!r}.")
-    with staging() as stage:
+    with staging(claim) as stage:
         write_batches(
             agrawal_batches(
                 rows,
@@ -60,10 +64,10 @@ def agrawal(
                 constants="random" if random_constants else None,
                 seed=seed,
             ),
-            stage.place_for(path),
+            stage.place_for(out),
         )
         stage.commit()
-    console.out.print(f"{rows:,} records: {path}", markup=False)
+    console.out.print(f"{rows:,} records: {out}", markup=False)
 
 
 @generators.command("census")
@@ -81,20 +85,19 @@ def census(
     """Write a census with the attributes of Ghinita et al. (VLDB 2007): seven quasi-identifiers, two sensitive."""
     from rothko.cli import console
     from rothko.data.census import census_batches, census_policy
-    from rothko.release.write import free_file, output_file, staging, write_batches
+    from rothko.release.place import claim_files
+    from rothko.release.staging import staging
+    from rothko.release.write import write_batches
 
     rows = options.count("-n", n)
-    path = output_file(out, source=None, overwrite=overwrite)
-    if path.suffix not in (".parquet", ".csv"):
-        raise InputError("generate writes .parquet or .csv files.")
-    if policy is not None:
-        free_file(policy, overwrite=overwrite)
-    with staging() as stage:
-        write_batches(census_batches(rows, seed=seed), stage.place_for(path))
+    _refuse_ending(out, "generate", TABLES)
+    claim = claim_files([out, *([] if policy is None else [policy])], overwrite=overwrite)
+    with staging(claim) as stage:
+        write_batches(census_batches(rows, seed=seed), stage.place_for(out))
         if policy is not None:
             stage.write(policy, census_policy().dump())
         stage.commit()
-    console.out.print(f"{rows:,} records: {path}", markup=False)
+    console.out.print(f"{rows:,} records: {out}", markup=False)
     if policy is not None:
         console.out.print(str(policy), markup=False)
 
@@ -125,16 +128,15 @@ def longtail(
     """Write sets of items with a long tail after Podgursky (2011), and utilities from 1 to 100."""
     from rothko.cli import console
     from rothko.data.longtail import TARGETING, LongTail, longtail_batches
-    from rothko.release.write import free_file, staging, write_batches
+    from rothko.release.place import claim_files
+    from rothko.release.staging import staging
+    from rothko.release.write import write_batches
 
     rows, size = TARGETING if targeting else (options.count("-n", n), items)
     shape = LongTail(items=size, most=most, least=least, mean=mean, deviation=deviation, seed=seed)
-    free_file(out, overwrite=overwrite)
-    if out.suffix not in (".parquet", ".txt"):
-        raise InputError("generate longtail writes .parquet or .txt files.")
-    if utility is not None:
-        free_file(utility, overwrite=overwrite)
-    with staging() as stage:
+    _refuse_ending(out, "generate longtail", (".parquet", ".txt"))
+    claim = claim_files([out, *([] if utility is None else [utility])], overwrite=overwrite)
+    with staging(claim) as stage:
         place = stage.place_for(out)
         if out.suffix == ".parquet":
             write_batches(longtail_batches(rows, shape), place)
@@ -149,3 +151,10 @@ def longtail(
     console.out.print(f"{rows:,} records: {out}", markup=False)
     if utility is not None:
         console.out.print(str(utility), markup=False)
+
+
+def _refuse_ending(out: Path, command: str, endings: tuple[str, str]) -> None:
+    if out.suffix not in endings:
+        raise InputError(
+            f"{out.name} has an ending that is not generated; {command} writes {' or '.join(endings)} files."
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -98,4 +97,4 @@ def measure(
             console.out.print()
             console.out.print(console.range_counts(answered))
     if as_json:
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+        console.json(told)

@@ -50,8 +50,7 @@ def plan(
 
     After LeFevre, DeWitt, Ramakrishnan (TODS 2008, section 5.3). No data is needed.
     """
-    import json
-
+    from rothko.cli import console
     from rothko.engines.calibrate import calibrate
     from rothko.engines.options import RothkoS
     from rothko.engines.plan import plan as foretell
@@ -67,7 +66,7 @@ def plan(
     )
     speed = calibrate() if calibration else None
     if as_json:
-        typer.echo(json.dumps(_as_data(found, speed), indent=1))
+        console.json(_as_data(found, speed))
     else:
         _show(found, speed)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 
@@ -14,6 +12,7 @@ def register(app: typer.Typer) -> None:
 
 def schema() -> None:
     """Print the JSON Schema of a policy file, for editors."""
+    from rothko.cli import console
     from rothko.policy import Policy
 
-    typer.echo(json.dumps(Policy.json_schema(), indent=1))
+    console.json(Policy.json_schema())

@@ -79,14 +79,15 @@ def sets(
     least = options.whole("--k", k, 2)
     assert least is not None
     chosen = as_method({method: options.parameters("--option", option or [])})
-    free_place(out, source=data, overwrite=overwrite)
+    read = [data] if utility is None else [data, utility]
+    place = free_place(out, inputs=read, overwrite=overwrite)
     with console.progress(quiet=as_json) as report:
         release = prepare(
             data, k=least, method=chosen, utility=utility, reading=reading, seed=seed,
             threads=threads, progress=report,
         )  # fmt: skip
         report("save", 0, 1)
-        saved = release.save(out, delimiter=_between(reading), overwrite=overwrite)
+        saved = release.save(place, delimiter=_between(reading))
         report("save", 1, 1)
     _show(saved, as_json)
 
@@ -99,13 +100,11 @@ def _between(reading: Reading) -> str:
 
 def _show(saved: SavedSets, as_json: bool) -> None:
     """The verdict, as the certificate of the written bytes has it."""
-    import json
-
     from rothko.cli import console
 
     certificate = saved.certificate
     if as_json:
-        typer.echo(json.dumps(certificate, ensure_ascii=False, indent=1))
+        console.json(certificate)
         return
     console.out.print(console.set_requirement(certificate["requirement"]))
     console.out.print()

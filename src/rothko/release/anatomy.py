@@ -28,15 +28,16 @@ from rothko.metrics.loss import Loss, loss
 from rothko.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
+from rothko.release.place import Place, place_of
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
-from rothko.release.recoding import columns_of, large_files
+from rothko.release.recoding import columns_of
 from rothko.release.rows import random_order
-from rothko.release.save import Saved, is_text, sha256, suffix_like, timed
+from rothko.release.save import Saved, is_text, sha256, timed
 from rothko.release.sql import connect
 from rothko.release.truth import Told, check_rows, expected, typed_as
 from rothko.release.verify import Verification, is_text_file, open_table, verify
-from rothko.release.write import companions, decoded, output_file, output_place, staging, write_table
+from rothko.release.write import decoded, write_table
 from rothko.secret import Secret
 
 GROUP, COUNT = "group", "count"
@@ -89,38 +90,34 @@ class AnatomyRelease:
             checked = self._verified(self.arrow, self.sensitive_arrow)
         return replace(self, certificate=replace(self.certificate, verification=checked, timings=timings))
 
-    def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
+    def save(self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False) -> Saved:
         """Write both tables and the certificate to a folder, or beside a file under its name; verify what was written.
 
         The sensitive table is called as the other, with ``_sensitive`` before the ending. Nothing is in place before
-        both are verified, and nothing stays if that fails.
+        both are verified, and nothing stays if that fails. There is no recoding to be written.
         """
-        source = self._source.path
-        data, folder = output_place(Path(out), source=source, overwrite=overwrite, suffix=suffix_like(source))
-        beside = sensitive_name(data)
-        if beside.parent.is_dir():
-            output_file(beside, source=source, overwrite=overwrite)
-        certificate_path, recoding_path = companions(data, folder)
+        policy = self.certificate.policy
+        place = place_of(out, self._source.path, policy, recoding=False, two_tables=True, overwrite=overwrite)
         timings = dict(self.certificate.timings)
-        with staging(folder) as stage, ThreadPoolExecutor(2) as pool:
-            places = stage.place_for(data), stage.place_for(beside)
+        with place.staging() as stage, ThreadPoolExecutor(2) as pool:
+            places = stage.place_for(place.data), stage.place_for(place.sensitive)
             with timed(timings, "write"):
-                for table, place in zip((self.arrow, self.sensitive_arrow), places, strict=True):
-                    write_table(self._as_written(table, place), place)
+                for table, at in zip((self.arrow, self.sensitive_arrow), places, strict=True):
+                    write_table(self._as_written(table, at), at)
             with timed(timings, "verify"):
-                hashes = [pool.submit(sha256, place) for place in places]
+                hashes = [pool.submit(sha256, at) for at in places]
                 checked = self._verified(*places)
             certificate = replace(
                 self.certificate,
                 verification=checked,
                 timings=timings,
-                file=data.name,
+                file=place.data.name,
                 sha256=hashes[0].result(),
-                notes=(*self.certificate.notes, f"Sensitive table: {beside.name}, SHA-256 {hashes[1].result()}."),
+                beside={place.sensitive.name: hashes[1].result()},
             )
-            stage.write(certificate_path, certificate.to_json())
-            stage.commit(stale=(recoding_path, *large_files(recoding_path)))
-        return Saved(data, certificate_path, None, certificate, beside)
+            stage.write(place.certificate, certificate.to_json())
+            stage.commit()
+        return Saved(place.data, place.certificate, None, certificate, place.sensitive)
 
     def _verified(self, data: Path | pa.Table, sensitive: Path | pa.Table) -> Verification:
         for place, told, table in zip((data, sensitive), self._told, (self.arrow, self.sensitive_arrow), strict=True):
@@ -147,15 +144,6 @@ class AnatomyRelease:
             return table
         added = (GROUP, COUNT)
         return pa.table({name: c if name in added else typed_text(c) for name, c in columns_of(decoded(table))})
-
-
-def sensitive_name(data: Path) -> Path:
-    """Where the sensitive table goes that belongs to a table of quasi-identifiers.
-
-    >>> sensitive_name(Path("out/release.csv")).name
-    'release_sensitive.csv'
-    """
-    return data.with_name(f"{data.stem}_sensitive{data.suffix}")
 
 
 def requirements_of(policy: Policy) -> tuple[Requirement, ...]:

@@ -21,12 +21,14 @@ from rothko.data.source import open_source
 from rothko.engines.plan import BASELINE
 from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
+from rothko.release.place import claim_files, large_files, recoding_file
 from rothko.release.publish import ROOT
 from rothko.release.recoding import Recoding
 from rothko.release.sql import connect
+from rothko.release.staging import staging
 from rothko.release.truth import Fingerprint, Told, check_rows, expected
 from rothko.release.verify import is_text_file, verify
-from rothko.release.write import RowsFile, as_rows, output_file, staging
+from rothko.release.write import ENDINGS, RowsFile, as_rows
 from rothko.secret import Secret
 
 LEAST = 100_000_000
@@ -62,14 +64,18 @@ def apply_file(
 
     Parameters
     ----------
+    recoding
+        The JSON file of a recoding, or the folder that it lies in.
     memory
         The most bytes that the process may take, beside those of the recoding: a larger file is recoded some records
         at a time, and only within these the order is random. None: what the computer has free. The records of a time
         are the same number however small the limit is (a quarter of a million), so a very small one is passed.
     """
+    target, phi_file = Path(out), recoding_file(Path(recoding))
+    inputs = (Path(data), phi_file, *large_files(phi_file))
+    claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
     source = open_source(data, csv=csv)
-    target = output_file(Path(out), source=source.path, overwrite=overwrite)
     limit = _free_memory() if memory is None else memory
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
     # Compressed files are several times larger in memory, and so are the copies on the way.
@@ -81,7 +87,7 @@ def apply_file(
     columns: tuple[str, ...] = ()
     rows = suppressed = 0
     wanted = Fingerprint()
-    with staging() as stage:
+    with staging(claim) as stage:
         temporary = stage.place_for(target)
         with RowsFile(temporary) as file:
             for table in tables:

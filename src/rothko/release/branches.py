@@ -8,7 +8,6 @@ a line they begin is known when all cuts are: until then they begin at codes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,17 +15,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko import json_text
 from rothko.data.line import Line
 from rothko.methods.partition import Cuts
 from rothko.policy import Policy
 from rothko.release import recoding
+from rothko.release.place import large_files
 from rothko.release.publish import Published
-from rothko.release.recoding import Attribute, Recoding, begin_at, by_class, large_files
+from rothko.release.recoding import Attribute, Recoding, begin_at, by_class
+from rothko.release.recoding_checks import TREE
 from rothko.release.tables import TableFile, Tables
 from rothko.release.write import Content, decoded
 
 Ints = NDArray[np.int32]
-TREE = ("attribute", "begins", "child", "children", "leaf")
 NODES = pa.schema([(name, pa.int32()) for name in (*TREE, "line")])
 """As in a recoding; ``line`` is the one on which the node begins at a code, -1 for a first part."""
 
@@ -98,7 +99,7 @@ class Branches:
         }
         schema = pa.schema([NODES.field(name) for name in TREE])
         return {
-            path: json.dumps(head, ensure_ascii=False),
+            path: json_text.dump(head, indent=None),
             nodes: pa.RecordBatchReader.from_batches(schema, self._joined(top, line, old)),
             shown: pa.RecordBatchReader.from_batches(self._schema, self._shown_batches()),
         }

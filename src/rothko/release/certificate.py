@@ -5,12 +5,12 @@ No cell values of the input, no path of it: the certificate may go with the data
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rothko import json_text
 from rothko.metrics.loss import Loss
 from rothko.policy import Policy
 from rothko.release.verify import Verification
@@ -61,6 +61,10 @@ class Certificate:
     """Name of the released file."""
     sha256: str | None = None
     """Hash of the released file; None while the release is only in memory."""
+    beside: dict[str, str] = field(default_factory=dict)
+    """Other files that are released with it → their hashes."""
+    recoding: dict[str, str] = field(default_factory=dict)
+    """Files of the recoding, which is not released → their hashes."""
     io: Io | None = None
     """What the engine read and wrote; None for the one in memory."""
     key: str | None = None
@@ -88,13 +92,15 @@ class Certificate:
             "policy_sha256": self.policy.digest,
             "file": self.file,
             "file_sha256": self.sha256,
+            "files": {} if self.file is None else {self.file: self.sha256, **self.beside},
+            "recoding": self.recoding,
             "versions": {name: version(name) for name in LIBRARIES},
             "seconds": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
         }
 
     def to_json(self) -> str:
         """The certificate as it is saved."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+        return json_text.dump(self.to_dict()) + "\n"
 
     def save(self, path: str | Path) -> None:
         """Write the certificate as JSON."""

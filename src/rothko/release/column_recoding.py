@@ -11,7 +11,6 @@ A new record may show a combination of parts that no record of the release shows
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from rothko import json_text
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import match, typed, written_as_text
@@ -32,18 +31,18 @@ from rothko.methods.partition import Partition, Parts
 from rothko.policy import Column, Policy
 from rothko.release import recoding
 from rothko.release.column_sql import condition, name_of, value_of
+from rothko.release.place import large_files
 from rothko.release.publish import ROOT, Published
 from rothko.release.recoding import (
     Attribute,
     Recoding,
-    attribute_from_dict,
-    columns_of,
-    from_json,
     head,
-    large_files,
+    head_from_dict,
+    published_from_dict,
+    read_columns,
     to_json,
-    type_of,
 )
+from rothko.release.recoding_checks import check_published, check_shown, listed, numbers, sound, whole
 from rothko.release.write import Content
 
 KIND = "columns"
@@ -142,31 +141,33 @@ class ColumnRecoding(Recoding):
         shown = self.tree["shown"]
         if self.classes <= recoding.LARGE:
             about["shown"] = shown.tolist()
-            return {path: json.dumps(about, ensure_ascii=False, indent=1)}
+            return {path: json_text.dump(about)}
         beside = large_files(path)[1]
         about["shown"] = beside.name
         columns = {a.name: shown[:, i] for i, a in enumerate(self.attributes)}
-        return {path: json.dumps(about, ensure_ascii=False), beside: pa.table(columns)}
+        return {path: json_text.dump(about, indent=None), beside: pa.table(columns)}
 
     @classmethod
     def from_dict(cls, about: dict[str, Any], path: Path) -> ColumnRecoding:
         """Read what :meth:`files` wrote."""
+        sound(about["kind"] == KIND, "it is of a kind that this version does not know")
+        policy, attributes = head_from_dict(about)
         if isinstance(about["shown"], str):
-            table = pq.read_table(large_files(path)[1])
-            shown = np.stack([column.to_numpy() for _, column in columns_of(table)], axis=1)
+            table = read_columns(large_files(path)[1])
+            shown = np.stack([numbers(table[attribute.name]) for attribute in attributes], axis=1)
         else:
-            shown = np.array(about["shown"], dtype=np.int32).reshape(-1, len(about["attributes"]))
+            rows = [listed(row) for row in listed(about["shown"])]
+            sound(rows and all(len(row) == len(attributes) for row in rows), "its classes show other columns")
+            shown = numbers([part for row in rows for part in row]).reshape(len(rows), len(attributes))
+        sound(whole(about["classes"]) == len(shown), "it has another number of classes than it says")
         published = {
-            name: tuple(
-                Published(
-                    c["column"], from_json(c["values"], type_of(c["type"])), np.array(c["of_part"], dtype=np.int32)
-                )
-                for c in columns
-            )
+            name: tuple(published_from_dict(column, "of_part") for column in listed(columns))
             for name, columns in about["published"].items()
         }
-        attributes = tuple(map(attribute_from_dict, about["attributes"]))
-        return cls(Policy.parse(about["policy"]), attributes, {"shown": shown}, published)
+        parts = {attribute.name: attribute.parts for attribute in attributes}
+        check_shown(shown, parts.values())
+        check_published(published, parts, policy)
+        return cls(policy, attributes, {"shown": shown}, published)
 
     def to_sql(self, table: str = "records") -> str:
         """A query that recodes the records of an SQL table as :meth:`apply` does, by a ``CASE`` for every column.

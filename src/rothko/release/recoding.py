@@ -18,7 +18,8 @@ A method that treats every column by itself has a recoding of another form: :mod
 
 from __future__ import annotations
 
-import json
+import math
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,17 +31,31 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from rothko import json_text
 from rothko.data.encode import Encoded, build_hierarchy
 from rothko.data.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import open_source
-from rothko.errors import InputError, PolicyError
+from rothko.errors import InputError, PolicyError, RothkoError
 from rothko.methods.partition import Cuts, Partition
 from rothko.policy import Column, Policy
+from rothko.release.place import claim_files, large_files, recoding_file
 from rothko.release.publish import ROOT, Published
 from rothko.release.rebuilt import rebuilt
-from rothko.release.write import Content, write_content
+from rothko.release.recoding_checks import (
+    DamageError,
+    check_attributes,
+    check_published,
+    check_tree,
+    listed,
+    numbers,
+    sound,
+    text,
+    whole,
+)
+from rothko.release.staging import staging
+from rothko.release.write import Content
 
 FORMAT = "rothko recoding 1"
 LARGE = 10_000
@@ -289,9 +304,15 @@ class Recoding:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the recoding as JSON; large ones keep their arrays in Parquet files beside it."""
-        for target, content in self.files(Path(path)).items():
-            write_content(content, target)
+        """Write the recoding as JSON; large ones keep their arrays in Parquet files beside it.
+
+        Nobody else can read the files: a recoding is not for publication.
+        """
+        files = self.files(Path(path))
+        with staging(claim_files(files, overwrite=True)) as stage:
+            for target, content in files.items():
+                stage.write_hidden(target, content)
+            stage.commit()
 
     def files(self, path: Path) -> dict[Path, Content]:
         """What :meth:`save` writes: path → JSON text or table."""
@@ -311,7 +332,7 @@ class Recoding:
                 for name, columns in self.published.items()
             }
             about["rules"] = self.rules().to_pylist()
-            return {path: json.dumps(about, ensure_ascii=False, indent=1)}
+            return {path: json_text.dump(about)}
         nodes, shown = large_files(path)
         about["tree"] = nodes.name
         about["published"] = {
@@ -319,17 +340,21 @@ class Recoding:
             for name, columns in self.published.items()
         }
         columns = {c.name: c.by() for columns in self.published.values() for c in columns}
-        return {path: json.dumps(about, ensure_ascii=False), nodes: pa.table(dict(self.tree)), shown: pa.table(columns)}
+        return {
+            path: json_text.dump(about, indent=None),
+            nodes: pa.table(dict(self.tree)),
+            shown: pa.table(columns),
+        }
 
     @classmethod
     def load(cls, path: str | Path) -> Recoding:
-        """Read a recoding that :meth:`save` wrote."""
-        path = Path(path)
+        """Read a recoding that :meth:`save` wrote, from its JSON file or from the folder that it lies in."""
+        path = recoding_file(Path(path))
         try:
-            head = json.loads(path.read_text(encoding="utf-8"))
+            head = json_text.parse(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError(f"There is no file {str(path)!r}.") from None
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        except (OSError, ValueError):
             raise InputError(f"{path.name} is not a recoding: it cannot be read as JSON.") from None
         if not isinstance(head, dict) or head.get("format") != FORMAT:
             raise InputError(f"{path.name} is not a recoding of this version ({FORMAT!r}).")
@@ -339,46 +364,50 @@ class Recoding:
 
                 return ColumnRecoding.from_dict(head, path)
             return cls._from_dict(head, path)
-        except (KeyError, ValueError, TypeError, OSError, pa.ArrowException):
+        except DamageError as damage:
+            raise InputError(f"{path.name} is damaged: {damage}.") from None
+        except (
+            LookupError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            OverflowError,
+            OSError,
+            RothkoError,
+            pa.ArrowException,
+        ):
             raise InputError(f"{path.name} is damaged, or a file that belongs to it is missing.") from None
 
     @classmethod
     def _from_dict(cls, head: dict[str, Any], path: Path) -> Recoding:
         large = isinstance(head["tree"], str)
         nodes, shown = large_files(path)
-        tree = (
-            {name: column.to_numpy() for name, column in columns_of(pq.read_table(nodes))}
-            if large
-            else {key: np.array(values, dtype=np.int32) for key, values in head["tree"].items()}
-        )
-        table = dict(columns_of(pq.read_table(shown))) if large else {}
+        tree = {name: numbers(array) for name, array in (read_columns(nodes) if large else head["tree"]).items()}
+        table = read_columns(shown) if large else {}
 
         def read(column: dict[str, Any]) -> Published:
-            kind = type_of(column["type"])
             if not large:
-                of_class = np.array(column["of_class"], dtype=np.int32)
-                return Published(column["column"], from_json(column["values"], kind), of_class)
-            return by_class(column["column"], table[column["column"]].cast(kind))
+                return published_from_dict(column, "of_class")
+            return by_class(text(column["column"]), table[column["column"]].cast(type_of(column["type"])))
 
-        published = {name: tuple(read(column) for column in columns) for name, columns in head["published"].items()}
-        return cls(Policy.parse(head["policy"]), tuple(map(attribute_from_dict, head["attributes"])), tree, published)
-
-
-def large_files(path: Path) -> tuple[Path, Path]:
-    """The Parquet files beside the JSON of a large recoding: its tree, and what its classes publish."""
-    return path.with_suffix(".tree.parquet"), path.with_suffix(".classes.parquet")
+        published = {name: tuple(map(read, listed(columns))) for name, columns in head["published"].items()}
+        policy, attributes = head_from_dict(head)
+        classes = check_tree(tree, [attribute.parts for attribute in attributes])
+        sound(whole(head["classes"]) == classes, "it has another number of classes than it says")
+        check_published(published, {attribute.name: classes for attribute in attributes}, policy)
+        return cls(policy, attributes, tree, published)
 
 
 def copied(stored: Path, path: Path) -> dict[Path, Content]:
     """What a stored recoding consists of under another name: path → JSON text or table, never whole in memory."""
-    about = json.loads(stored.read_text(encoding="utf-8"))
+    about = json_text.parse(stored.read_text(encoding="utf-8"))
     if not isinstance(about["tree"], str):
         return {path: stored.read_text(encoding="utf-8")}
     about["tree"] = large_files(path)[0].name
     for columns in about["published"].values():
         for column in columns:
             column["file"] = large_files(path)[1].name
-    files: dict[Path, Content] = {path: json.dumps(about, ensure_ascii=False)}
+    files: dict[Path, Content] = {path: json_text.dump(about, indent=None)}
     for old, new in zip(large_files(stored), large_files(path), strict=True):
         file = pq.ParquetFile(old)
         files[new] = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
@@ -389,10 +418,33 @@ def head(policy: Policy, classes: int, attributes: Iterable[Attribute]) -> dict[
     """What the JSON of a recoding has beside the tree and what its classes publish."""
     return {
         "format": FORMAT,
+        # Its hash is public: without it a guess at a small recoding could be confirmed.
+        "salt": secrets.token_hex(16),
         "policy": policy.dump(),
         "classes": classes,
         "attributes": [_attribute_to_dict(attribute) for attribute in attributes],
     }
+
+
+def head_from_dict(about: dict[str, Any]) -> tuple[Policy, tuple[Attribute, ...]]:
+    """The policy and the quasi-identifiers that :func:`head` wrote."""
+    policy = Policy.parse(text(about["policy"]))
+    attributes = tuple(map(attribute_from_dict, listed(about["attributes"])))
+    check_attributes(attributes, policy)
+    return policy, attributes
+
+
+def published_from_dict(column: dict[str, Any], of: str) -> Published:
+    """A published column from what the JSON of a recoding has of it; ``of`` names what shows its values."""
+    values = from_json(column["values"], type_of(column["type"]))
+    return Published(text(column["column"]), values, numbers(column[of]))
+
+
+def read_columns(path: Path) -> dict[str, pa.ChunkedArray]:
+    """The columns of a Parquet file beside the JSON, every byte of which is looked at."""
+    table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
+    table.validate(full=True)
+    return dict(columns_of(table))
 
 
 def begin_at(cuts: Cuts) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -449,45 +501,55 @@ def _attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
 def attribute_from_dict(data: dict[str, Any]) -> Attribute:
     """A quasi-identifier from what the JSON of a recoding has of it."""
     kind = type_of(data["type"])
+    rows = data["hierarchy"]
     return Attribute(
-        name=data["name"],
+        name=text(data["name"]),
         kind=Kind[data["kind"].upper()],
         type=kind,
-        parts=data["parts"],
+        parts=whole(data["parts"]),
         edges=from_json(data["edges"], kind),
         ends=from_json(data["ends"], kind),
-        labels=pa.array(data["labels"], pa.string()),
-        part=np.array(data["part"], dtype=np.int32),
-        missing_part=data["missing_part"],
-        hierarchy=None if data["hierarchy"] is None else Hierarchy.from_rows(data["hierarchy"]),
+        labels=from_json(data["labels"], pa.string()),
+        part=numbers(data["part"]),
+        missing_part=whole(data["missing_part"]),
+        hierarchy=None
+        if rows is None
+        else Hierarchy.from_rows([[text(one) for one in listed(row)] for row in listed(rows)]),
     )
 
 
 def to_json(values: pa.Array) -> list[Any]:
-    """Numbers as numbers, everything else as text."""
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_string(values.type):
-        listed: list[Any] = values.to_pylist()
-        return listed
-    texts: list[Any] = as_text(values).to_pylist()
-    return texts
+    """Numbers as numbers, everything else as text; and so are numbers that JSON does not have.
+
+    >>> to_json(pa.array([-math.inf, 0.5]))
+    ['-inf', 0.5]
+    """
+    plain = pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_string(values.type)
+    found: list[Any] = (values if plain else as_text(values)).to_pylist()
+    if pa.types.is_floating(values.type):
+        return [one if one is None or math.isfinite(one) else str(one) for one in found]
+    return found
 
 
 def from_json(values: list[Any], kind: pa.DataType) -> pa.Array:
     """The reverse of :func:`to_json`."""
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind):
+    if pa.types.is_floating(kind):
+        return pa.array([float(one) if one in ("inf", "-inf", "nan") else one for one in listed(values)], kind)
+    listed(values)
+    if pa.types.is_integer(kind) or pa.types.is_string(kind):
         return pa.array(values, kind)
     if pa.types.is_boolean(kind):
         return pa.array([None if v is None else v == "true" for v in values], kind)
     return pa.array(values, pa.string()).cast(kind)
 
 
-def type_of(text: str) -> pa.DataType:
+def type_of(name: str) -> pa.DataType:
     """An Arrow type from its own name.
 
     >>> type_of("timestamp[us, tz=UTC]"), type_of("decimal128(5, 2)"), type_of("date32[day]")
     (TimestampType(timestamp[us, tz=UTC]), Decimal128Type(decimal128(5, 2)), DataType(date32[day]))
     """
-    name, _, rest = text.replace("(", "[").rstrip(")]").partition("[")
+    name, _, rest = text(name).replace("(", "[").rstrip(")]").partition("[")
     parts = [part.strip() for part in rest.split(",")] if rest else []
     if name == "timestamp":
         return pa.timestamp(parts[0], tz=parts[1].removeprefix("tz=") if len(parts) > 1 else None)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -15,7 +15,10 @@ from rothko.errors import VerificationError
 from rothko.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.verify import Verification, verify
-from rothko.release.write import Content, Staging
+from rothko.release.write import Content
+
+if TYPE_CHECKING:
+    from rothko.release.staging import Staging
 
 TEXT = (".csv", ".tsv")
 """Endings of files whose columns have no types."""
@@ -85,10 +88,9 @@ def verified(
     return found
 
 
-def stage_files(files: Mapping[Path, Content], stage: Staging) -> None:
-    """Write what goes with the data."""
-    for target, content in files.items():
-        stage.write(target, content)
+def stage_recoding(files: Mapping[Path, Content], stage: Staging) -> dict[str, str]:
+    """Write the files of a recoding, which is not for publication; the hash of each, by its name."""
+    return {target.name: stage.write_hidden(target, content) for target, content in files.items()}
 
 
 def sha256(path: Path) -> str:

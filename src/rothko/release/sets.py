@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import itertools
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +27,11 @@ from numpy.typing import NDArray
 
 from rothko.data.sets import Records
 from rothko.errors import InputError, OutputError, VerificationError
+from rothko.release.place import LINE_ENDINGS, Place
 from rothko.release.sql import connect, file_literal, literal, parquet_rows
 from rothko.release.verify import AS_WRITTEN
-from rothko.release.write import ARROW, explained, free_file
+from rothko.release.write import ARROW, explained
 
-LINE_ENDINGS = (".txt", ".dat", ".txt.gz", ".dat.gz")
 LIST_ENDINGS = (".parquet", ".arrow", ".feather")
 LONG_ENDINGS = (".csv", ".tsv")
 ENDINGS = (*LINE_ENDINGS, *LIST_ENDINGS, *LONG_ENDINGS)
@@ -148,13 +149,10 @@ def data_ending(path: Path) -> str:
     return max(found, key=len)
 
 
-def free_place(out: Path, *, source: Path | None = None, overwrite: bool = False) -> tuple[Path, Path]:
+def free_place(out: Path, *, inputs: Iterable[Path] = (), overwrite: bool = False) -> Place:
     """Where the sets and their certificate go, checked before any work is done."""
-    ending = data_ending(out)
-    beside = out.with_name(f"{out.name[: -len(ending)]}.certificate.json")
-    for path in (out, beside):
-        free_file(path, source=source, overwrite=overwrite)
-    return out, beside
+    data_ending(out)
+    return Place.of_file(out, inputs=inputs, overwrite=overwrite)
 
 
 def write_sets(published: Records, path: Path, *, delimiter: str = " ") -> None:

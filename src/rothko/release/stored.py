@@ -23,12 +23,13 @@ from rothko.errors import InputError
 from rothko.metrics.loss import Loss
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
-from rothko.release.recoding import Recoding, columns_of, copied, large_files
-from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like, timed, verified
+from rothko.release.place import Place, place_of
+from rothko.release.recoding import Recoding, columns_of, copied
+from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed, verified
 from rothko.release.sql import connect, parquet_rows
 from rothko.release.tables import Holder
 from rothko.release.truth import Fingerprint, Told, check_rows, found
-from rothko.release.write import RowsFile, as_rows, companions, decoded, explained, output_place, staging
+from rothko.release.write import RowsFile, as_rows, decoded, explained
 
 PIECE = 1 << 18
 """Rows that are read back at a time."""
@@ -125,29 +126,30 @@ class StoredRelease:
             counted = connection.sql(f"SELECT {by}, count(*) FROM {rows} AS released({columns}) GROUP BY {by}")
             return counted.to_arrow_table().rename_columns([*shown, "records"])
 
-    def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
-        """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
+    def save(self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False) -> Saved:
+        """Write data and certificate to a folder, or beside a file under its name; verify what was written.
 
-        Nothing is in place before it is verified, and nothing stays if it fails.
+        Nothing is in place before it is verified, and nothing stays if it fails. For ``recoding`` see
+        :meth:`rothko.flow.Release.save`.
         """
-        suffix = suffix_like(self._source.path)
-        data, folder = output_place(Path(out), source=self._source.path, overwrite=overwrite, suffix=suffix)
-        certificate_path, recoding_path = companions(data, folder)
+        asked = recoding if self._recoding is not None else False
+        place = place_of(out, self._source.path, self.certificate.policy, recoding=asked, overwrite=overwrite)
         timings = dict(self.certificate.timings)
         stored = self._there(self._data)
-        with staging(folder) as stage, ThreadPoolExecutor(1) as pool:
-            temporary = stage.place_for(data)
+        with place.staging() as stage, ThreadPoolExecutor(1) as pool:
+            temporary = stage.place_for(place.data)
+            recoded: dict[str, str] = {}
             with timed(timings, "write"):
                 written = rewrite(
                     stored,
                     temporary,
                     self._written,
-                    typed=not is_text(data),
+                    typed=not is_text(place.data),
                     threads=self._threads,
                     memory=self._memory,
                 )
-                if self._recoding is not None:
-                    stage_files(copied(self._there(self._recoding), recoding_path), stage)
+                if self._recoding is not None and place.recoding is not None:
+                    recoded = stage_recoding(copied(self._there(self._recoding), place.recoding), stage)
             with timed(timings, "verify"):
                 hashed = pool.submit(sha256, temporary)
                 written.check_rows(temporary, threads=self._threads, memory=self._memory, spill=self._holder.folder)
@@ -162,11 +164,16 @@ class StoredRelease:
                     spill=self._holder.folder,
                 )
             certificate = replace(
-                self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
+                self.certificate,
+                verification=checked,
+                timings=timings,
+                file=place.data.name,
+                sha256=hashed.result(),
+                recoding=recoded,
             )
-            stage.write(certificate_path, certificate.to_json())
-            stage.commit(stale=(recoding_path, *large_files(recoding_path)))
-        return Saved(data, certificate_path, None if self._recoding is None else recoding_path, certificate)
+            stage.write(place.certificate, certificate.to_json())
+            stage.commit()
+        return Saved(place.data, place.certificate, place.recoding if recoded else None, certificate)
 
     def _there(self, path: Path) -> Path:
         if not path.exists():

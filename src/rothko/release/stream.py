@@ -34,16 +34,17 @@ from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class, tasks_of
+from rothko.release.place import RECODING, Place, place_of
 from rothko.release.publish import Published, publish
-from rothko.release.recoding import columns_of, large_files
+from rothko.release.recoding import columns_of
 from rothko.release.rows import Rows, assemble, random_order
-from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like, timed, verified
+from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed, verified
 from rothko.release.sql import connect
 from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.tables import Tables
 from rothko.release.truth import Fingerprint, Told, expected
 from rothko.release.verify import Verification
-from rothko.release.write import RowsFile, companions, output_place, staging, write_content
+from rothko.release.write import Content, RowsFile, write_content
 from rothko.workload.tasks import Model
 
 Certify = Callable[[Verification, Loss], Certificate]
@@ -296,18 +297,17 @@ class Stream:
     memory: int | None = None
     """The most bytes for what is counted by SQL."""
 
-    def save(self, out: str | Path, *, overwrite: bool = False) -> Saved:
-        """Write data, certificate and recoding to a folder, or beside a file under its name; verify what was written.
+    def save(self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False) -> Saved:
+        """Write data and certificate to a folder, or beside a file under its name; verify what was written.
 
-        Nothing is in place before it is verified, and nothing stays if anything fails, a part as well.
+        Nothing is in place before it is verified, and nothing stays if anything fails, a part as well. For ``recoding``
+        see :meth:`rothko.flow.Release.save`.
         """
-        suffix = suffix_like(self.source.path)
-        data, folder = output_place(Path(out), source=self.source.path, overwrite=overwrite, suffix=suffix)
-        certificate_path, recoding_path = companions(data, folder)
+        place = place_of(out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite)
         # Columns that are text in the source get types in a file that has them; which, all parts together tell.
-        typing = is_text(self.source.path) and not is_text(data)
-        with self._taken(), staging(folder) as stage:
-            temporary = stage.place_for(data)
+        typing = is_text(self.source.path) and not is_text(place.data)
+        with self._taken(), place.staging() as stage:
+            temporary = stage.place_for(place.data)
             untyped = self.spill.folder / "untyped.parquet"
             timings: dict[str, float] = {}
             written = self._write(untyped if typing else temporary, timings, typing=typing)
@@ -316,28 +316,32 @@ class Stream:
                     written = rewrite(untyped, temporary, written, typed=True, threads=self.threads, memory=self.memory)
                     untyped.unlink()
             with timed(timings, "write"):
-                files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
-                stage_files(files, stage)
-            certificate = replace(self._certified(temporary, written, timings), file=data.name)
-            stage.write(certificate_path, certificate.to_json())
-            stage.commit(stale=(recoding_path, *large_files(recoding_path)))
-        return Saved(data, certificate_path, None if written.branches is None else recoding_path, certificate)
+                phi = place.recoding
+                recoded = {} if phi is None else stage_recoding(self._recoding_files(written, phi), stage)
+            certificate = self._certified(temporary, written, timings)
+            certificate = replace(certificate, file=place.data.name, recoding=recoded)
+            stage.write(place.certificate, certificate.to_json())
+            stage.commit()
+        return Saved(place.data, place.certificate, place.recoding if recoded else None, certificate)
 
     def store(self) -> StoredRelease:
         """Write and verify everything in the private folder, which the release then holds."""
         timings: dict[str, float] = {}
-        data, recoding_path = self.spill.folder / "release.parquet", self.spill.folder / "recoding.json"
+        data, recoding_path = self.spill.folder / "release.parquet", self.spill.folder / RECODING
         with self._taken():
             written = self._write(data, timings, typing=is_text(self.source.path))
             with timed(timings, "write"):
-                files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
-                for path, content in files.items():
+                for path, content in self._recoding_files(written, recoding_path).items():
                     write_content(content, path)
             certificate = replace(self._certified(data, written, timings), sha256=None)
         recoding = None if written.branches is None else recoding_path
         return StoredRelease(
             certificate, recoding, data, self.source, self.spill, written, threads=self.threads, memory=self.memory
         )
+
+    def _recoding_files(self, written: Written, path: Path) -> dict[Path, Content]:
+        """What the recoding consists of, if there is one."""
+        return {} if written.branches is None else written.branches.files(path, self.top())
 
     @contextmanager
     def _taken(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Writing: to a private folder beside the target, moved into place only when the caller says so.
+"""Writing rows, and what goes with them, to a file.
 
 What the file says beyond its rows is nothing: no schema of the input, no metadata, no statistics. The
 format follows from the ending of the name.
@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import itertools
-import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from io import FileIO
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Self, TypeAlias
 
@@ -23,7 +21,6 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rothko import private
 from rothko.errors import OutputError
 from rothko.release.csv_writer import write_csv
 from rothko.release.rebuilt import rebuilt
@@ -197,164 +194,13 @@ def write_content(content: Content, path: Path) -> None:
     if isinstance(content, str):
         path.write_text(content, encoding="utf-8")
     elif isinstance(content, pa.Table):
-        pq.write_table(content, path, store_schema=False, write_statistics=False)
+        pq.write_table(content, path, store_schema=False, write_statistics=False, write_page_checksum=True)
     else:
-        with pq.ParquetWriter(path, content.schema, store_schema=False, write_statistics=False) as writer:
+        with pq.ParquetWriter(
+            path, content.schema, store_schema=False, write_statistics=False, write_page_checksum=True
+        ) as writer:
             for batch in content:
                 writer.write_batch(batch)
-
-
-@dataclass(slots=True)
-class Staging:
-    """Files on their way out: written to a private folder, then moved into place together or removed."""
-
-    moves: list[tuple[Path, Path]] = field(default_factory=list)
-    """From where to where, the data first."""
-    made: Path | None = None
-    """The folder that was made for the release."""
-    _private: dict[Path, tuple[Path, FileIO]] = field(default_factory=dict)
-    """Folder of some targets → the private one in it, and its lock."""
-
-    def place_for(self, target: Path) -> Path:
-        """Where to write what goes to the target: in a private folder beside it, under its name."""
-        if target.parent not in self._private:
-            with explained(target):
-                self._private[target.parent] = private.make(target.parent, private.PARTIAL)
-        temporary = self._private[target.parent][0] / target.name
-        self.moves.append((temporary, target))
-        return temporary
-
-    def write(self, target: Path, content: Content) -> None:
-        """Write what goes with the data."""
-        temporary = self.place_for(target)
-        with explained(target):
-            write_content(content, temporary)
-
-    def commit(self, *, stale: Iterable[Path] = ()) -> None:
-        """Move everything into place, and remove what an older release left there that this one does not replace.
-
-        Several files cannot be moved at once, and a process may be killed between two moves. So the data, which is
-        what was placed first, goes last, and data that it replaces goes before anything else: wherever data is in
-        place, all that vouches for it is there too, and is its own. What a kill may leave is a certificate or a
-        recoding without data; of an older release, which is overwritten, the data is gone then. Keeping it until the
-        end was turned down: for a moment, or for good, it would lie beside the certificate of other bytes. A file that
-        goes by itself replaces the older one in a single step.
-        """
-        if len(self.moves) > 1:
-            with explained(self.moves[0][1]):
-                self.moves[0][1].unlink(missing_ok=True)
-        for path in set(stale) - {target for _, target in self.moves}:
-            with explained(path):
-                path.unlink(missing_ok=True)
-        for temporary, target in (*self.moves[1:], *self.moves[:1]):
-            with explained(target):
-                os.replace(temporary, target)
-        self.moves.clear()
-        self.made = None
-
-    def clear(self) -> None:
-        """Remove what was not committed."""
-        for folder, lock in self._private.values():
-            private.remove(folder, lock, os.getpid())
-        if self.made is not None:
-            with contextlib.suppress(OSError):
-                self.made.rmdir()
-
-
-@contextlib.contextmanager
-def staging(folder: Path | None = None) -> Iterator[Staging]:
-    """Make the folder if need be; remove what was not committed, whatever happens."""
-    stage = Staging()
-    if folder is not None and not folder.exists():
-        with explained(folder):
-            folder.mkdir(parents=True)
-        stage.made = folder
-    try:
-        yield stage
-    finally:
-        stage.clear()
-
-
-def output_place(out: Path, *, source: Path | None, overwrite: bool, suffix: str) -> tuple[Path, Path | None]:
-    """Where the data goes, and the folder for what goes with it (None where a file was asked for).
-
-    Parameters
-    ----------
-    out
-        A file with an ending that can be written, or a folder (made if need be).
-    source
-        The input file, which is never overwritten.
-    suffix
-        The ending of the data file in a folder.
-    """
-    if out.name.lower().endswith(ENDINGS):
-        data, folder = out, None
-    elif out.suffix and not out.is_dir():
-        raise OutputError(
-            f"{out.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}, or a folder."
-        )
-    else:
-        data, folder = out / f"release{suffix}", out
-        with explained(out):
-            if out.exists() and not out.is_dir():
-                raise OutputError(f"{str(out)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
-    for path in (data, *companions(data, folder)):
-        _free(path, source, overwrite)
-    _writable(
-        data if folder is None or folder.is_dir() else next(p for p in folder.absolute().parents if p.is_dir()) / "x"
-    )
-    return data, folder
-
-
-def output_file(out: Path, *, source: Path | None, overwrite: bool) -> Path:
-    """The one file that is asked for, checked before any work is done."""
-    if not out.name.lower().endswith(ENDINGS):
-        raise OutputError(f"{out.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}.")
-    _free(out, source, overwrite)
-    _writable(out)
-    return out
-
-
-def free_file(path: Path, *, overwrite: bool, source: Path | None = None) -> None:
-    """Refuse a file of any ending that exists or cannot be written, before any work is done."""
-    _free(path, source, overwrite)
-    _writable(path)
-
-
-def free_folder(folder: Path, names: Iterable[str], *, overwrite: bool) -> list[Path]:
-    """Where files of these names go in a folder that is there or can be made, before any work is done."""
-    with explained(folder):
-        if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{str(folder)!r} is a file; name a folder.")
-    paths = [folder / name for name in names]
-    for path in paths:
-        _free(path, None, overwrite)
-    _writable(next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir()) / "x")
-    return paths
-
-
-def _free(path: Path, source: Path | None, overwrite: bool) -> None:
-    with explained(path):
-        if path.is_dir():
-            raise OutputError(f"{str(path)!r} is a folder.")
-        if source is not None and path.exists() and path.resolve() == source.resolve():
-            raise OutputError("The output is the input; choose another name.")
-        if path.exists() and not overwrite:
-            raise OutputError(f"{str(path)!r} exists; use --overwrite to replace it.")
-
-
-def _writable(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise OutputError(f"There is no folder {str(path.parent)!r}.")
-    with explained(path):
-        private.remove(*private.make(path.parent, private.PARTIAL), os.getpid())
-
-
-def companions(data: Path, folder: Path | None) -> tuple[Path, Path]:
-    """Certificate and recoding: in the folder, or beside the file under its name."""
-    if folder is not None:
-        return folder / "certificate.json", folder / "recoding.json"
-    return data.with_name(f"{data.stem}.certificate.json"), data.with_name(f"{data.stem}.recoding.json")
 
 
 @contextlib.contextmanager

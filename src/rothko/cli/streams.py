@@ -1,0 +1,95 @@
+"""Standard output and standard error of a command, which may be full, closed, or unable to show a character.
+
+What becomes of a run hangs on its files alone: a report that cannot be printed is an error of its own kind, which
+:func:`rothko.cli.main` tells from the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
+
+from rothko.errors import OutputError
+
+
+class PrintError(OutputError):
+    """The result of a command cannot be printed."""
+
+
+class Printed:
+    """A stream that shows what it cannot encode as ``?``, and has an error of its own.
+
+    Parameters
+    ----------
+    silent
+        Do without what cannot be printed.
+    """
+
+    def __init__(self, stream: TextIO, *, silent: bool) -> None:
+        self._stream, self._silent = stream, silent
+        self._why = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Print a text."""
+        with self._told():
+            self._stream.write(showable(text, self._stream.encoding))
+        return len(text)
+
+    def flush(self) -> None:
+        """Print what is held back."""
+        with self._told():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            self._why = "the disk is full" if full else "standard output takes no more"
+            _abandon(self._stream)
+        # Of what comes later nothing would fail any more, and somebody may have passed over the first error.
+        if self._why and not self._silent:
+            raise PrintError(f"The result cannot be printed: {self._why}.")
+
+
+def showable(text: str, encoding: str | None) -> str:
+    """A text with a question mark for what an encoding does not have.
+
+    >>> showable("1 … 2", "ascii")
+    '1 ? 2'
+    """
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.encode(encoding or "utf-8", "replace").decode(encoding or "utf-8")
+    return text
+
+
+@contextlib.contextmanager
+def printed() -> Iterator[None]:
+    """Both streams as :class:`Printed`; one that is closed goes nowhere."""
+    before = sys.stdout, sys.stderr
+    with contextlib.ExitStack() as nowhere:
+        out, err = (one or nowhere.enter_context(open(os.devnull, "w", encoding="utf-8")) for one in before)
+        sys.stdout = cast("TextIO", Printed(out, silent=False))
+        sys.stderr = cast("TextIO", Printed(err, silent=True))
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+def _abandon(stream: TextIO) -> None:
+    """Send what the stream still holds nowhere: Python would try to print it again at the end, and fail."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,307 @@
+"""Where a release goes: every name that it may use, and what stood there before.
+
+A release at a place has data, a certificate, sometimes a second table, and a recoding, which is not for publication
+and lies in a folder of its own. All names are looked at before any work is done. What belongs to an older release at
+the place goes; what its certificate does not list, or what has other bytes by now, is somebody else's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rothko import json_text, private
+from rothko.errors import OutputError
+from rothko.policy import Policy
+from rothko.release.commit import state
+from rothko.release.save import sha256, suffix_like
+from rothko.release.staging import Claim, Staging, staging
+from rothko.release.write import ENDINGS, explained
+
+LINE_ENDINGS = (".txt", ".dat", ".txt.gz", ".dat.gz")
+"""Of sets, a record a line."""
+RECODING = "recoding.json"
+"""The name of a recoding in its folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The names of a release, looked at before any work is done."""
+
+    data: Path
+    certificate: Path
+    recoding: Path | None
+    """Where the recoding goes; None where it is not to be written."""
+    claim: Claim
+
+    @classmethod
+    def of(
+        cls,
+        out: Path,
+        *,
+        suffix: str,
+        recoding: str | Path | bool = True,
+        two_tables: bool = False,
+        overwrite: bool = False,
+        inputs: Iterable[Path] = (),
+    ) -> Place:
+        """The place of a release of tables; an error where a name is taken or cannot be written.
+
+        Parameters
+        ----------
+        out
+            A file with an ending that can be written, or a folder (made if need be).
+        suffix
+            The ending of the data file in a folder.
+        recoding
+            Where the recoding goes: a JSON file, or a folder. True: a folder of its own beside the release; False: it
+            is not written.
+        two_tables
+            Whether there is a table of sensitive values beside the data.
+        inputs
+            Files that are read, which are neither overwritten nor removed.
+        """
+        folder = None if out.name.lower().endswith(ENDINGS) else _folder(out)
+        data = out if folder is None else folder / f"release{suffix}"
+        own = recoding_place(out if folder is not None else data)
+        asked = own if isinstance(recoding, bool) else recoding_file(Path(recoding))
+        certificate = certificate_of(data, folder)
+        names = [data, *([sensitive_of(data)] if two_tables else ()), certificate, asked, *large_files(asked)]
+        if len({name.absolute() for name in names}) < len(names):
+            raise OutputError(f"The recoding cannot be written to {str(asked)!r}: the release itself goes there.")
+        claim = _claim(names, certificate, data, (asked, own), overwrite, tuple(inputs))
+        _writable(data.parent, make=folder is not None)
+        if recoding is not False:
+            try:
+                _writable(asked.parent, make=asked.name == RECODING)
+            except OutputError as error:
+                hint = "put the recoding elsewhere with --recoding, or leave it out with --no-recoding"
+                raise OutputError(f"{str(error).rstrip('.')}; {hint}.") from None
+        return cls(data, certificate, None if recoding is False else asked, claim)
+
+    @classmethod
+    def of_file(cls, data: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Place:
+        """The place of a release in a file of any ending that has no recoding."""
+        certificate, own = certificate_of(data, None), recoding_place(data)
+        names = [data, certificate, own, *large_files(own)]
+        claim = _claim(names, certificate, data, (own,), overwrite, tuple(inputs))
+        _writable(data.parent)
+        return cls(data, certificate, None, claim)
+
+    @property
+    def sensitive(self) -> Path:
+        """Where the sensitive values go, where they are a table of their own."""
+        return sensitive_of(self.data)
+
+    def staging(self) -> contextlib.AbstractContextManager[Staging]:
+        """Files on their way to this place."""
+        return staging(self.claim)
+
+
+def place_of(
+    out: str | Path | Place,
+    source: Path | None,
+    policy: Policy,
+    *,
+    recoding: str | Path | bool = True,
+    two_tables: bool = False,
+    overwrite: bool = False,
+    inputs: Iterable[Path] = (),
+) -> Place:
+    """The place for a release of a table, unless it was looked at before the work began.
+
+    Parameters
+    ----------
+    source
+        The file of the table, None where there is none.
+    inputs
+        What is read besides the source and the hierarchies of the policy.
+    """
+    if isinstance(out, Place):
+        return out
+    asked = (column.hierarchy for column in policy.columns.values())
+    hierarchies = [one.file for one in asked if one is not None and one.kind == "csv"]
+    read = (*([] if source is None else [source]), *hierarchies, *inputs)
+    return Place.of(
+        Path(out),
+        suffix=suffix_like(source),
+        recoding=recoding,
+        two_tables=two_tables,
+        overwrite=overwrite,
+        inputs=read,
+    )
+
+
+def claim_files(
+    paths: Iterable[Path], *, overwrite: bool, inputs: Iterable[Path] = (), endings: tuple[str, ...] | None = None
+) -> Claim:
+    """Names of single files in folders that are there, looked at before any work is done.
+
+    Parameters
+    ----------
+    endings
+        Those that a name may have; any where it is None.
+    """
+    names, inputs = list(paths), tuple(inputs)
+    if len({name.absolute() for name in names}) < len(names):
+        raise OutputError(f"Two files cannot be written to one name ({names[0].name}); choose another for one of them.")
+    for path in names:
+        if endings is not None and not path.name.lower().endswith(endings):
+            raise OutputError(f"{path.name} has an ending that rothko does not write; it writes {', '.join(endings)}.")
+        _free(path, overwrite, inputs)
+        _writable(path.parent)
+    return Claim({path: state(path) for path in names})
+
+
+def claim_folder(folder: Path, names: Iterable[str], *, overwrite: bool, inputs: Iterable[Path] = ()) -> Claim:
+    """Names in a folder that is there or can be made; what stands there goes, whether or not it is replaced."""
+    with explained(folder):
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{str(folder)!r} is a file; name a folder.")
+    paths, inputs = [folder / name for name in names], tuple(inputs)
+    for path in paths:
+        _free(path, overwrite, inputs)
+    _writable(folder, make=True)
+    before = {path: state(path) for path in paths}
+    return Claim(before, tuple(path for path, there in before.items() if there is not None))
+
+
+# ── Names
+
+
+def stem_of(data: Path) -> str:
+    """The name of a data file without its ending.
+
+    >>> stem_of(Path("out/baskets.txt.gz"))
+    'baskets'
+    """
+    found = [ending for ending in (*ENDINGS, *LINE_ENDINGS) if data.name.lower().endswith(ending)]
+    return data.name[: -max(map(len, found))] if found else data.name
+
+
+def certificate_of(data: Path, folder: Path | None) -> Path:
+    """Where the certificate goes: into the folder that was asked for, or beside the file under its name."""
+    return data.with_name(f"{stem_of(data)}.certificate.json") if folder is None else folder / "certificate.json"
+
+
+def sensitive_of(data: Path) -> Path:
+    """Where the sensitive table goes that belongs to a table of quasi-identifiers.
+
+    >>> sensitive_of(Path("out/release.csv")).name
+    'release_sensitive.csv'
+    """
+    return data.with_name(f"{data.stem}_sensitive{data.suffix}")
+
+
+def recoding_place(out: Path) -> Path:
+    """Where the recoding of a release goes by default: into a folder of its own, so that the other can be shared.
+
+    >>> recoding_place(Path("out/people.csv")).as_posix(), recoding_place(Path("release")).as_posix()
+    ('out/people-recoding/recoding.json', 'release-recoding/recoding.json')
+    """
+    named = out if out.name not in ("", "..") else out.resolve()
+    return named.parent / f"{stem_of(named) or 'release'}-recoding" / RECODING
+
+
+def recoding_file(path: Path) -> Path:
+    """The JSON file of a recoding that is named by its file or its folder."""
+    return path / RECODING if path.is_dir() or (path.suffix != ".json" and not path.exists()) else path
+
+
+def large_files(path: Path) -> tuple[Path, Path]:
+    """The Parquet files beside the JSON of a large recoding: its tree, and what its classes publish."""
+    return path.with_suffix(".tree.parquet"), path.with_suffix(".classes.parquet")
+
+
+def _folder(out: Path) -> Path:
+    if out.suffix and not out.is_dir():
+        raise OutputError(
+            f"{out.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}, or a folder."
+        )
+    with explained(out):
+        if out.exists() and not out.is_dir():
+            raise OutputError(f"{str(out)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
+    return out
+
+
+# ── What stands there
+
+
+def _claim(
+    names: list[Path],
+    certificate: Path,
+    data: Path,
+    recodings: tuple[Path, ...],
+    overwrite: bool,
+    inputs: tuple[Path, ...],
+) -> Claim:
+    """The names of a release, and what of an older one at the same place goes with it."""
+    for path in names:
+        _free(path, overwrite, inputs)
+    old = [path for path in _older(certificate, data, recodings) if path != data]
+    for path in old:
+        _free(path, overwrite, inputs)
+    return Claim({path: state(path) for path in (*names, *old)}, tuple(old))
+
+
+def _older(certificate: Path, data: Path, recodings: Iterable[Path]) -> Iterator[Path]:
+    """What an older release consists of besides its certificate: what that lists, if its bytes are still the same.
+
+    Only names that a release at this place can have are looked for, whatever the certificate says.
+    """
+    about = _listed(certificate)
+    known = {**_hashes(about.get("files")), **_hashes({about.get("file"): about.get("file_sha256")})}
+    stem, endings = stem_of(data), (*ENDINGS, *LINE_ENDINGS)
+    mine = {*endings, *(f"_sensitive{ending}" for ending in endings)}
+    for name, digest in known.items():
+        path = data.with_name(name) if name.startswith(stem) and name[len(stem) :].lower() in mine else None
+        if path is not None and (path == data or _holds(path, digest)):
+            yield path
+    hidden = _hashes(about.get("recoding"))
+    for path in dict.fromkeys(path for one in recodings for path in (one, *large_files(one))):
+        if path.name in hidden and _holds(path, hidden[path.name]):
+            yield path
+
+
+def _listed(certificate: Path) -> Mapping[object, object]:
+    """An older certificate; nothing where there is none that can be read."""
+    try:
+        found = json_text.parse(certificate.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _hashes(listed: object) -> dict[str, str]:
+    items = listed.items() if isinstance(listed, dict) else ()
+    return {name: digest for name, digest in items if isinstance(name, str) and isinstance(digest, str)}
+
+
+def _holds(path: Path, digest: str) -> bool:
+    with contextlib.suppress(OSError):
+        return path.is_file() and not path.is_symlink() and sha256(path) == digest
+    return False
+
+
+def _free(path: Path, overwrite: bool, inputs: Iterable[Path]) -> None:
+    with explained(path):
+        if path.is_dir():
+            raise OutputError(f"{str(path)!r} is a folder.")
+        there = state(path) is not None
+        for read in inputs if path.exists() else ():
+            if read.exists() and path.samefile(read):
+                raise OutputError(f"The output is the input: {str(read)!r} is read; choose another name.")
+        if there and not overwrite:
+            raise OutputError(f"{str(path)!r} exists; use --overwrite to replace it.")
+
+
+def _writable(folder: Path, *, make: bool = False) -> None:
+    """Refuse a folder that cannot be written to, or that is not there unless it may be made."""
+    if not make and not folder.is_dir():
+        raise OutputError(f"There is no folder {str(folder)!r}.")
+    with explained(folder):
+        there = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+        private.remove(*private.make(there, private.PARTIAL), os.getpid())
