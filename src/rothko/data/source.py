@@ -4,6 +4,10 @@ CSV is read by DuckDB with a dialect that is settled first (:mod:`rothko.data.cs
 ragged line is an error and not a table with one column. Columns that a policy drops are never read.
 A source is read as a whole, or again and again in pieces of which only a few are ever in memory.
 Messages of the readers quote the lines they stumble over; none of that reaches the caller.
+
+Arrow and Parquet trust what a file says of itself: an offset beyond its buffer, a code beyond its dictionary or
+broken UTF-8 is found by whoever touches it, at worst by a segmentation fault. Everything that comes out of a reader is
+therefore checked in full before anything else looks at it.
 """
 
 from __future__ import annotations
@@ -18,7 +22,6 @@ from typing import Any
 import duckdb
 import narwhals as nw
 import pyarrow as pa
-import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 from rothko.data.csv_dialect import CsvDialect, CsvOptions, CsvTypes
@@ -30,6 +33,9 @@ ARROW_ENDINGS = (".arrow", ".feather", ".ipc")
 PIECE_ROWS = 1 << 18
 PIECE_BYTES = 1 << 25
 """How much of a source is read at a time: the fewer of so many records and so many bytes."""
+
+DAMAGED = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, SystemError)
+"""What the readers of Arrow and Parquet raise over a damaged file: names that are no UTF-8, types that do not exist."""
 
 Pieces = Callable[[Sequence[str], Collection[str], int, int], Iterator[pa.Table | pa.RecordBatch]]
 """The columns, which of them are text, how many records at a time, how many threads → the records."""
@@ -175,18 +181,20 @@ def _open_csv(path: Path, options: CsvOptions) -> Source:
 
 
 def _open_parquet(path: Path) -> Source:
+    damaged = f"{path.name} is damaged or cut short: its columns cannot be read."
     try:
-        names = tuple(pq.read_schema(path).names)
-        about = pq.read_metadata(path)
-    except (pa.ArrowInvalid, OSError):
-        raise InputError(f"{path.name} is not a Parquet file, or it is cut short.") from None
+        with pq.ParquetFile(path) as file:
+            names, about = tuple(file.schema_arrow.names), file.metadata
+    except DAMAGED:
+        raise InputError(f"{path.name} is not a Parquet file, or it is damaged or cut short.") from None
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
-            # One chunk per column, as a whole: the ranks are taken over all values anyway.
-            return pq.ParquetFile(path).read(columns=list(columns)).combine_chunks()
-        except (pa.ArrowException, OSError):
-            raise InputError(f"{path.name} is damaged or cut short: its columns cannot be read.") from None
+            with pq.ParquetFile(path) as file:
+                # One chunk per column, as a whole: the ranks are taken over all values anyway.
+                return _sound(file.read(columns=list(columns)).select(list(columns))).combine_chunks()
+        except DAMAGED:
+            raise InputError(damaged) from None
 
     def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
         stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
@@ -194,35 +202,42 @@ def _open_parquet(path: Path) -> Source:
         try:
             # Through a buffer: a group of rows is not read at once, and may be larger than memory.
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-                yield from file.iter_batches(rows, columns=list(columns), use_threads=threads > 1)
-        except (pa.ArrowException, OSError):
-            raise InputError(f"{path.name} is damaged or cut short: its columns cannot be read.") from None
+                for batch in file.iter_batches(rows, columns=list(columns), use_threads=threads > 1):
+                    yield _sound(batch.select(list(columns)))  # asked for "a", the reader brings "a.b", too
+        except DAMAGED:
+            raise InputError(damaged) from None
 
     size = path.stat().st_size
     return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, rows=about.num_rows, bytes=size)
 
 
 def _open_arrow(path: Path) -> Source:
-    unread = f"{path.name} is not an Arrow or Feather file, or it is cut short."
+    unread = f"{path.name} is not an Arrow or Feather file, or it is damaged or cut short."
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
-            return feather.read_table(path, columns=list(columns))
-        except (pa.ArrowException, OSError):
+            with pa.OSFile(str(path)) as file, pa.ipc.open_file(file, options=_only(columns, names)) as reader:
+                return _sound(reader.read_all()).select(list(columns))
+        except DAMAGED:
             raise InputError(unread) from None
 
     def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
         try:
             yield from _mapped_batches(path, columns, rows, threads)
-        except (pa.ArrowException, OSError):
+        except DAMAGED:
             raise InputError(unread) from None
 
     try:
         with pa.OSFile(str(path)) as file:
             names = tuple(pa.ipc.open_file(file).schema.names)
-    except (pa.ArrowException, OSError):
+    except DAMAGED:
         raise InputError(unread) from None
     return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, bytes=path.stat().st_size)
+
+
+def _only(columns: Sequence[str], names: Sequence[str], *, threads: int = 0) -> pa.ipc.IpcReadOptions:
+    """How to read some columns of an Arrow file, and nothing of the others."""
+    return pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns], use_threads=threads != 1)
 
 
 def _mapped_batches(path: Path, columns: Sequence[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
@@ -232,18 +247,28 @@ def _mapped_batches(path: Path, columns: Sequence[str], rows: int, threads: int)
     memory = pa.py_buffer(mapped)
     file = pa.BufferReader(memory)
     with pa.ipc.open_file(file) as whole:
-        wanted = [whole.schema.get_field_index(name) for name in columns]
+        some = _only(columns, whole.schema.names, threads=threads)
         compressed = whole.num_record_batches > 0 and not _lies_in(memory, whole.get_batch(0))
     # Asked for some columns, the reader copies them; it must be asked where it would unpack all others, too.
-    fields = wanted if compressed else None
-    options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=threads > 1)
+    options = some if compressed else pa.ipc.IpcReadOptions(use_threads=threads > 1)
     with pa.ipc.open_file(file, options=options) as reader:
         for i in range(reader.num_record_batches):
             batch = reader.get_batch(i).select(list(columns))
+            # A slice of a nested column has all that lies below the column, which is checked once and not in each.
+            nested = [one.name for one in batch.schema if one.type.num_fields]
+            _sound(batch.select(nested))
+            flat = [one.name for one in batch.schema if not one.type.num_fields]
             for start in range(0, batch.num_rows, rows):
+                _sound(batch.select(flat).slice(start, rows))
                 yield batch.slice(start, rows)
                 if hasattr(mapped, "madvise"):  # pages that were read would count as memory of this process
                     mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _sound(read: pa.Table | pa.RecordBatch) -> Any:
+    """What was read, checked to the last value; an error of Arrow where it is not what it says it is."""
+    read.validate(full=True)
+    return read
 
 
 def _lies_in(memory: pa.Buffer, batch: pa.RecordBatch) -> bool:
@@ -263,6 +288,10 @@ def _open_frame(data: Any) -> Source:
     except (pa.ArrowException, ValueError, TypeError):
         # The readers' messages quote the value that does not fit.
         raise InputError(f"{label} cannot be turned into an Arrow table: a column mixes types or has none.") from None
+    try:
+        _sound(table)
+    except pa.ArrowException:
+        raise InputError(f"{label} is damaged: a column points beyond its values, or has text that is not UTF-8.") from None
     return Source(
         label,
         tuple(table.column_names),
