@@ -4,7 +4,8 @@
 
     RothkoError                     2   anything a person can put right
     ├── InputError                  2   the data cannot be read or used
-    │   └── HierarchyError          2   a hierarchy is broken or lacks values
+    │   ├── HierarchyError          2   a hierarchy is broken or lacks values
+    │   └── TooLargeError           2   the table does not fit in the memory that it may take
     ├── PolicyError                 2   the policy asks for something that does not exist or does not fit
     ├── OutputError                 2   the release cannot be written where it was asked for
     ├── MissingExtraError           2   an optional dependency is not installed
@@ -40,6 +41,15 @@ class InputError(RothkoError):
 
 class HierarchyError(InputError):
     """A hierarchy is not a tree, or lacks values that the data has."""
+
+
+class TooLargeError(InputError):
+    """The table does not fit in the memory that it may take."""
+
+    def __init__(self, why: str, advice: str) -> None:
+        super().__init__(f"{why[0].upper()}{why[1:]}; {advice}")
+        self.why = why
+        """What it needs and what there is, without the advice."""
 
 
 class PolicyError(RothkoError):

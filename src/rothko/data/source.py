@@ -30,6 +30,8 @@ from rothko.errors import InputError
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_ENDINGS = (".parquet", ".pq")
 ARROW_ENDINGS = (".arrow", ".feather", ".ipc")
+PEEK = 10_000
+"""Records that are looked at to tell how many bytes a table takes."""
 PIECE_ROWS = 1 << 18
 PIECE_BYTES = 1 << 25
 """How much of a source is read at a time: the fewer of so many records and so many bytes."""
@@ -61,6 +63,7 @@ class Source:
     """How many records it has, where that is known before they are read."""
     bytes: int = 0
     """How much a pass over the source reads, at most: the size of the file."""
+    _text_bytes: Callable[[Sequence[str]], int] | None = None
     _stamp: tuple[int, ...] = ()
     """Of a file that is gone through more than once: what tells it from what it is after a change."""
 
@@ -108,6 +111,15 @@ class Source:
             raise InputError(f"{self.label} has columns but no records.")
         if self.rows is not None and seen != self.rows:
             raise InputError(f"{self.label} is damaged: it should have {self.rows:,} records and has {seen:,}.")
+
+    def size(self, columns: Sequence[str]) -> int:
+        """About how many bytes the columns take as an Arrow table."""
+        if self._text_bytes is not None:
+            return self._text_bytes(columns)
+        if self.rows is None:
+            return self.bytes
+        first = next(iter(self.batches(columns, rows=PEEK)))
+        return int(-(-first.nbytes * self.rows // first.num_rows))
 
     def _check(self) -> None:
         """Refuse a file that is not the one that was opened: what was learned in one pass must hold in the next."""
@@ -176,7 +188,15 @@ def _open_csv(path: Path, options: CsvOptions) -> Source:
         return dialect.stream(path, columns, types)
 
     return Source(
-        path.name, dialect.names, path, read, _as_arrow, dialect.notes, _pieces=pieces, bytes=path.stat().st_size
+        path.name,
+        dialect.names,
+        path,
+        read,
+        _as_arrow,
+        dialect.notes,
+        _pieces=pieces,
+        bytes=path.stat().st_size,
+        _text_bytes=lambda columns: dialect.table_bytes(path, columns),
     )
 
 
@@ -228,11 +248,11 @@ def _open_arrow(path: Path) -> Source:
             raise InputError(unread) from None
 
     try:
-        with pa.OSFile(str(path)) as file:
-            names = tuple(pa.ipc.open_file(file).schema.names)
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+            names, rows = tuple(reader.schema.names), reader.count_rows()
     except DAMAGED:
         raise InputError(unread) from None
-    return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, bytes=path.stat().st_size)
+    return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, rows=rows, bytes=path.stat().st_size)
 
 
 def _only(columns: Sequence[str], names: Sequence[str], *, threads: int = 0) -> pa.ipc.IpcReadOptions:
@@ -291,7 +311,7 @@ def _open_frame(data: Any) -> Source:
     try:
         _sound(table)
     except pa.ArrowException:
-        raise InputError(f"{label} is damaged: a column points beyond its values, or has text that is not UTF-8.") from None
+        raise InputError(f"{label} is damaged: a column points beyond its values, or its text is not UTF-8.") from None
     return Source(
         label,
         tuple(table.column_names),
