@@ -3,10 +3,11 @@
 Run as a program in a process of its own (see ``test_input_damage.py``): a damage that brings the interpreter down
 takes nobody else with it, and the last line that was printed tells which one it was::
 
-    python damaged_inputs.py KIND SEED FIRST COUNT SECONDS
+    python damaged_inputs.py SEED FIRST COUNT SECONDS KIND...
 
 Damage number i of a kind and a seed is always the same. Every line that is printed is JSON: the number of a damage
-before it is tried, and what it came to.
+before it is tried, and what it came to. Most files are only read, which takes a few milliseconds, and every eighth
+is given to a command; where there is time (SECONDS), or for a single damage, all are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import gzip
 import io
 import json
 import random
-import shutil
 import sys
 import tempfile
 import time
@@ -30,6 +30,15 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import typer
+
+from rothko import cli
+from rothko.data.hierarchy import Hierarchy
+from rothko.data.sets_files import read_records
+from rothko.data.sets_utility import read_utility
+from rothko.data.source import open_source
+from rothko.errors import RothkoError
+from rothko.policy import Policy
 
 SECRET = "Zx9-SECRET"
 """Part of many cells; it must be in no message."""
@@ -57,7 +66,10 @@ class Kind:
 
     file: str
     whole: Bytes
-    command: str
+    commands: tuple[str, ...]
+    """Damages take turns with them."""
+    look: Callable[[str], object]
+    """Reads the file and does nothing else."""
 
 
 def people() -> dict[str, Any]:
@@ -116,10 +128,11 @@ def parquet(draw: random.Random) -> bytes:
     return sink.getvalue()
 
 
-def csv(_: random.Random) -> bytes:
+def csv(draw: random.Random) -> bytes:
     table = people()
-    lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
-    return ("\n".join(lines) + "\n").encode()
+    lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    # More than is read to tell the dialect, at times.
+    return ("\n".join([",".join(table), *lines * draw.choice([1, 1, 9])]) + "\n").encode()
 
 
 def baskets(_: random.Random) -> bytes:
@@ -159,25 +172,33 @@ def packed(whole: Bytes) -> Bytes:
 
 
 RELEASE = "anonymize {} --policy policy.yaml --out out.parquet --threads 1"
-ON_DISK = RELEASE + " --engine rothko-t"
-SETS = "sets {} --k 3 --out out.txt --threads 1"
+TABLE = (RELEASE, f"{RELEASE} --engine rothko-t", "check {} --policy policy.yaml --threads 1")
+SETS = ("sets {} --k 3 --out out.txt --threads 1",)
+PEOPLE = ("anonymize people.csv --policy {} --out out.csv --threads 1",)
+UTILITIES = ("sets baskets.txt --utility {} --k 3 --out out.txt --threads 1",)
+
+
+def read_table(file: str) -> None:
+    """Read a table in both ways that there are."""
+    source = open_source(file)
+    source.read()
+    for _ in source.batches(rows=100):
+        pass
+
+
 KINDS = {
-    "arrow": Kind("people.arrow", arrow, RELEASE),
-    "arrow on disk": Kind("people.feather", arrow, ON_DISK),
-    "arrow checked": Kind("people.arrow", arrow, "check {} --policy policy.yaml --threads 1"),
-    "parquet": Kind("people.parquet", parquet, RELEASE),
-    "parquet on disk": Kind("people.parquet", parquet, ON_DISK),
-    "csv": Kind("people.csv", csv, RELEASE),
-    "csv.gz": Kind("people.csv.gz", packed(csv), RELEASE),
-    "csv.gz on disk": Kind("people.csv.gz", packed(csv), ON_DISK),
-    "sets, lines": Kind("baskets.txt", baskets, SETS),
-    "sets, lines.gz": Kind("baskets.txt.gz", packed(baskets), SETS),
-    "sets, arrow": Kind("baskets.arrow", item_arrow, SETS),
-    "sets, parquet": Kind("baskets.parquet", item_parquet, SETS),
-    "utilities": Kind("utilities.csv", utilities, "sets baskets.txt --utility {} --k 3 --out out.txt --threads 1"),
-    "policy": Kind("policy.yaml", lambda _: POLICY.encode(), "anonymize people.csv --policy {} --out out.csv"),
-    "policy as JSON": Kind("policy.json", policy_as_json, "anonymize people.csv --policy {} --out out.csv"),
-    "hierarchy": Kind("city.csv", lambda _: HIERARCHY.encode(), "anonymize people.csv --policy policy.yaml --out o.csv"),
+    "arrow": Kind("people.arrow", arrow, TABLE, read_table),
+    "parquet": Kind("people.parquet", parquet, TABLE, read_table),
+    "csv": Kind("people.csv", csv, TABLE, read_table),
+    "csv.gz": Kind("people.csv.gz", packed(csv), TABLE, read_table),
+    "sets arrow": Kind("baskets.arrow", item_arrow, SETS, read_records),
+    "sets parquet": Kind("baskets.parquet", item_parquet, SETS, read_records),
+    "sets lines": Kind("baskets.txt", baskets, SETS, read_records),
+    "sets lines.gz": Kind("baskets.txt.gz", packed(baskets), SETS, read_records),
+    "utilities": Kind("utilities.csv", utilities, UTILITIES, read_utility),
+    "policy": Kind("policy.yaml", lambda _: POLICY.encode(), PEOPLE, Policy.load),
+    "policy as JSON": Kind("policy.json", policy_as_json, PEOPLE, Policy.load),
+    "hierarchy": Kind("city.csv", lambda _: HIERARCHY.encode(), (PEOPLE[0].format("policy.yaml"),), Hierarchy.from_csv),
 }
 
 
@@ -227,7 +248,21 @@ def trail(raw: bytearray, draw: random.Random, at: int) -> None:
     raw += draw.choice([b"\0" * 10, b"garbage", bytes(raw), b"\xff" * 8])
 
 
-DAMAGES = (flip, flip, flip, overwrite, odd_number, odd_number, odd_number, cut_off, take_out, put_in, swap, blank, trail)
+DAMAGES = (
+    flip,
+    flip,
+    flip,
+    overwrite,
+    odd_number,
+    odd_number,
+    odd_number,
+    cut_off,
+    take_out,
+    put_in,
+    swap,
+    blank,
+    trail,
+)
 
 
 def damage(raw: bytes, draw: random.Random) -> tuple[bytes, str]:
@@ -251,16 +286,23 @@ def damage(raw: bytes, draw: random.Random) -> tuple[bytes, str]:
 
 def run(arguments: list[str]) -> tuple[int, str]:
     """Run a command as a shell would, without starting Python anew: its exit code and what it said."""
-    from rothko.cli import main
-
     said = io.StringIO()
     sys.argv = ["rothko", *arguments]
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said), warnings.catch_warnings():
         try:
-            main()
+            cli.main()
         except SystemExit as stop:
             return int(stop.code or 0), said.getvalue()
     raise AssertionError("a command ends by its exit code")
+
+
+def look(kind: Kind) -> tuple[int, str]:
+    """Read a file; the exit code and the message as a command would have them."""
+    try:
+        kind.look(kind.file)
+    except RothkoError as error:
+        return error.exit_code, f"Error: {error}\n"
+    return 0, ""
 
 
 def lay_out(folder: Path) -> None:
@@ -274,30 +316,28 @@ def say(**what: Any) -> None:
     print(json.dumps(what), file=sys.__stdout__, flush=True)
 
 
-def go_through(kind: Kind, seed: int, first: int, count: int, seconds: float) -> None:
-    began = time.monotonic()
-    number = first
+def hurt_file(name: str, seed: int, number: int) -> tuple[bytes, str]:
+    draw = random.Random(f"{name} {seed} {number}")
+    return damage(KINDS[name].whole(draw), draw)
+
+
+def go_through(name: str, seed: int, first: int, count: int, seconds: float) -> None:
+    kind, began, number = KINDS[name], time.monotonic(), first
     while number < first + count or time.monotonic() - began < seconds:
-        draw = random.Random(f"{kind.file} {seed} {number}")
-        raw, what = damage(kind.whole(draw), draw)
-        with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
-            lay_out(Path(name))
+        raw, what = hurt_file(name, seed, number)
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            lay_out(Path(folder))
             Path(kind.file).write_bytes(raw)
-            say(number=number, what=what)
-            code, said = run(kind.command.format(kind.file).split())
-            say(number=number, code=code, said=said)
+            say(kind=name, number=number, what=what)
+            command = kind.commands[number % len(kind.commands)].format(kind.file)
+            whole = seconds or count == 1 or number % 8 == 0
+            code, said = run(command.split()) if whole else look(kind)
+            say(kind=name, number=number, code=code, said=said)
         number += 1
 
 
-def keep(kind: Kind, seed: int, number: int, place: Path) -> None:
-    """Write one damaged file, and what belongs to it, to look at."""
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
-    lay_out(place)
-    draw = random.Random(f"{kind.file} {seed} {number}")
-    (place / kind.file).write_bytes(damage(kind.whole(draw), draw)[0])
-
-
 if __name__ == "__main__":
-    name, seed, first, count, seconds = sys.argv[1:6]
-    go_through(KINDS[name], int(seed), int(first), int(count), float(seconds))
+    cli.app = typer.main.get_command(cli.app)  # once: Typer would read all commands anew for each run
+    seed, first, count, seconds, *kinds = sys.argv[1:]
+    for kind in kinds:
+        go_through(kind, int(seed), int(first), int(count), float(seconds))
