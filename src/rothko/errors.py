@@ -21,7 +21,12 @@ values (``--show-values``), they travel in :attr:`RothkoError.values`, apart fro
 from __future__ import annotations
 
 import difflib
+import errno
+import re
 from collections.abc import Iterable, Sequence
+
+_UNMAPPED = re.compile("failed to map segment|[Cc]annot allocate memory")
+"""What the loader says of a library for which there is no room."""
 
 
 class RothkoError(Exception):
@@ -82,6 +87,22 @@ class PrivacyWarning(UserWarning):
 
 class WorkloadWarning(UserWarning):
     """A task that the release can hardly be good for."""
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error of any library says that memory, or address space for a thread or a library, ran out.
+
+    >>> lacks_memory(MemoryError()), lacks_memory(OSError(errno.ENOMEM, "mmap")), lacks_memory(OSError())
+    (True, True, False)
+    """
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or type(error).__name__ == "OutOfMemoryException"  # DuckDB's, which is not imported here
+        or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
+        or (isinstance(error, ImportError | OSError) and _UNMAPPED.search(str(error)) is not None)
+        or any(lacks_memory(other) for other in (error.__cause__, error.__context__) if other is not None)
+    )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,8 @@ import typer
 
 from rothko import __version__
 from rothko.cli import anonymize, apply, check, compare, demo, draft, evaluate, generate, measure, plan, schema, sets
-from rothko.errors import PrivacyWarning, RothkoError
+from rothko.cli.limits import keep_address_space
+from rothko.errors import PrivacyWarning, RothkoError, lacks_memory
 
 app = typer.Typer(
     name="rothko",
@@ -43,6 +44,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     signal.signal(signal.SIGTERM, _terminate)
     try:
+        keep_address_space()
         app()
     except RothkoError as error:
         typer.echo(f"Error: {error}", err=True)
@@ -53,10 +55,10 @@ def main() -> None:
         if stop.code in (130, 143):
             typer.echo("Stopped; nothing was released.", err=True)
         raise
-    except MemoryError:
-        typer.echo("Error: the table does not fit in memory; nothing was released.", err=True)
-        sys.exit(2)
     except Exception as error:
+        if lacks_memory(error):
+            typer.echo("Error: the table does not fit in memory; nothing was released.", err=True)
+            sys.exit(2)
         # A bug. Messages of other libraries quote cell values, so only the kind of error is told.
         if "--debug" in sys.argv:
             raise
