@@ -213,7 +213,7 @@ def prepare(
             stacklevel=3,
         )
     check_method(policy)
-    source = open_source(data, csv=csv)
+    source = open_source(data, csv=csv, asked=policy.columns)
     match(source.names, policy, source.label)
     asked = engine or policy.engine.name
     size = _size(source, policy) if asked in ("auto", "memory") else 0

@@ -17,7 +17,7 @@ from rothko.threads import count_threads
 
 NEEDED = 2_000_000_000
 """Address space without which NumPy, Numba, PyArrow and DuckDB do not start, or end in an abort, a segmentation fault
-or a wait for a thread that was never there (measured: all of these up to 1.5 GB on two cores, hardly any from 2.2 GB)."""
+or a wait for a thread that was never there (measured on two cores: all of these up to 1.5 GB, hardly any from 2.2)."""
 EACH_CORE = 100_000_000
 """For the stacks and the heaps of threads."""
 CRASHES = {-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, 127}

@@ -37,6 +37,8 @@ BLOCK_BYTES = 1 << 20
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|NaN|[+-]?(inf|Infinity|Inf)")
 WHOLE = re.compile(r"-?\d{1,18}")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+NOT_NAMES = {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown"}
+"""What stands in the place of a number that is missing, and is not the name of its column."""
 TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
 
 
@@ -80,6 +82,8 @@ class CsvDialect:
     whole: tuple[str, ...] = ()
     """The columns that hold whole numbers in the first rows."""
     notes: tuple[str, ...] = ()
+    named: bool = True
+    """Whether the names are surely names; what is taken for the header may be a record."""
     weights: tuple[float, ...] = ()
     """By column: the bytes that it takes in an Arrow table for each byte of the file, in the first rows."""
 
@@ -118,7 +122,8 @@ class CsvDialect:
             for i, name in enumerate(names)
             if all(len(row) > i and (not row[i] or WHOLE.fullmatch(row[i])) for row in sample)
         )
-        return cls(delimiter, quote, encoding, header, names, numbers, notes, _weights(sample, len(names)))
+        named = not header or bool(options.header) or _are_names(first, sample)
+        return cls(delimiter, quote, encoding, header, names, numbers, notes, named, _weights(sample, len(names)))
 
     def table_bytes(self, path: Path, columns: Sequence[str]) -> int:
         """About how many bytes the columns take as an Arrow table, by the first lines and the length of the text."""
@@ -452,6 +457,18 @@ def _not_in(encoding: str, path: Path) -> InputError:
     return InputError(
         f"{path.name}, line {line}: the text is not {encoding.upper()}; say what it is, for example --encoding latin-1."
     )
+
+
+def _are_names(first: Sequence[str], sample: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line surely holds names: there are numbers or dates below one, and none stands below itself."""
+    found = False
+    for i, cell in enumerate(map(str.strip, first)):
+        below = [row[i].strip() for row in sample if len(row) > i and row[i].strip()]
+        if cell in below or any(kind.fullmatch(cell) for kind in (DATE, TIMESTAMP)):
+            return False
+        values = below and all(any(kind.fullmatch(text) for kind in (NUMBER, DATE, TIMESTAMP)) for text in below)
+        found |= bool(values) and cell[:1].isalpha() and cell.lower() not in NOT_NAMES
+    return found
 
 
 def _weights(sample: Sequence[Sequence[str]], columns: int) -> tuple[float, ...]:

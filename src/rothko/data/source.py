@@ -63,6 +63,8 @@ class Source:
     """How many records it has, where that is known before they are read."""
     bytes: int = 0
     """How much a pass over the source reads, at most: the size of the file."""
+    named: bool = True
+    """Whether the names are surely names; of a text file, what is taken for the header may be a record."""
     _text_bytes: Callable[[Sequence[str]], int] | None = None
     _stamp: tuple[int, ...] = ()
     """Of a file that is gone through more than once: what tells it from what it is after a change."""
@@ -127,8 +129,14 @@ class Source:
             raise InputError(f"{self.label} has changed while it was read; start again.")
 
 
-def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
+def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str] = ()) -> Source:
     """Open a path, a dataframe or a mapping of arrays.
+
+    Parameters
+    ----------
+    asked
+        Columns that will be looked for. Where a text file has none of them, what is taken for its header may be a
+        record, and the names that other messages show would be cells: it is refused here, in one that shows none.
 
     >>> open_source({"age": [30, 40]}).names
     ('age',)
@@ -139,9 +147,27 @@ def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
     else:
         source = _open_frame(data)
     twice = [name for name, times in Counter(source.names).items() if times > 1]
-    if twice:
+    if twice and source.named:
         raise InputError(f"{source.label} has the column {twice[0]!r} {Counter(source.names)[twice[0]]} times.")
+    if twice:
+        places = [f"{i}" for i, name in enumerate(source.names, 1) if name == twice[0]]
+        raise InputError(
+            f"{source.label} has the same name for its columns {', '.join(places)}; if its first line is a record, use "
+            "--no-header."
+        )
+    _refuse_unnamed(source, list(asked))
     return source
+
+
+def _refuse_unnamed(source: Source, asked: Sequence[str]) -> None:
+    if source.named or not asked or not set(asked).isdisjoint(source.names):
+        return
+    raise InputError(
+        f"{source.label} has no such columns: none of the {len(asked)} that are asked for is among the "
+        f"{len(source.names)} names in its first line; correct them or --delimiter, or use --no-header if that line is "
+        "a record (--show-values lists what it holds).",
+        values=source.names,
+    )
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
@@ -196,6 +222,7 @@ def _open_csv(path: Path, options: CsvOptions) -> Source:
         dialect.notes,
         _pieces=pieces,
         bytes=path.stat().st_size,
+        named=dialect.named,
         _text_bytes=lambda columns: dialect.table_bytes(path, columns),
     )
 

@@ -66,7 +66,7 @@ def apply_file(
         are the same number however small the limit is (a quarter of a million), so a very small one is passed.
     """
     phi = Recoding.load(recoding)
-    source = open_source(data, csv=csv)
+    source = open_source(data, csv=csv, asked=phi.policy.columns)
     target = output_file(Path(out), source=source.path, overwrite=overwrite)
     limit = _free_memory() if memory is None else memory
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
