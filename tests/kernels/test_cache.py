@@ -17,7 +17,8 @@ PROGRAM = """
 import numpy as np
 from rothko.kernels import text
 out = np.zeros(1, dtype=np.int64)
-assert text.parse_integers(np.array([0, 2], dtype=np.int32), np.frombuffer(b"42", dtype=np.uint8), np.array([True]), out)
+data = np.frombuffer(b"42", dtype=np.uint8)
+assert text.parse_integers(np.array([0, 2], dtype=np.int32), data, np.array([True]), out)
 assert out[0] == 42
 print(text.parse_integers.stats.cache_path)
 """
