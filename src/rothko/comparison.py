@@ -373,7 +373,7 @@ class Bench:
         progress: Progress = lambda *_: None,
     ) -> Bench:
         """Read and encode a table."""
-        source = open_source(data, csv=csv)
+        source = open_source(data, csv=csv, asked=policy.columns)
         match(source.names, policy, source.label)
         timings: dict[str, float] = {}
         cores = count_threads(threads)

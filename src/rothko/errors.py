@@ -4,7 +4,8 @@
 
     RothkoError                     2   anything a person can put right
     ├── InputError                  2   the data cannot be read or used
-    │   └── HierarchyError          2   a hierarchy is broken or lacks values
+    │   ├── HierarchyError          2   a hierarchy is broken or lacks values
+    │   └── TooLargeError           2   the table does not fit in the memory that it may take
     ├── PolicyError                 2   the policy asks for something that does not exist or does not fit
     ├── OutputError                 2   the release cannot be written where it was asked for
     ├── MissingExtraError           2   an optional dependency is not installed
@@ -20,7 +21,12 @@ values (``--show-values``), they travel in :attr:`RothkoError.values`, apart fro
 from __future__ import annotations
 
 import difflib
+import errno
+import re
 from collections.abc import Iterable, Sequence
+
+_UNMAPPED = re.compile("failed to map segment|[Cc]annot allocate memory")
+"""What the loader says of a library for which there is no room."""
 
 
 class RothkoError(Exception):
@@ -40,6 +46,15 @@ class InputError(RothkoError):
 
 class HierarchyError(InputError):
     """A hierarchy is not a tree, or lacks values that the data has."""
+
+
+class TooLargeError(InputError):
+    """The table does not fit in the memory that it may take."""
+
+    def __init__(self, why: str, advice: str) -> None:
+        super().__init__(f"{why[0].upper()}{why[1:]}; {advice}")
+        self.why = why
+        """What it needs and what there is, without the advice."""
 
 
 class PolicyError(RothkoError):
@@ -72,6 +87,22 @@ class PrivacyWarning(UserWarning):
 
 class WorkloadWarning(UserWarning):
     """A task that the release can hardly be good for."""
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error of any library says that memory, or address space for a thread or a library, ran out.
+
+    >>> lacks_memory(MemoryError()), lacks_memory(OSError(errno.ENOMEM, "mmap")), lacks_memory(OSError())
+    (True, True, False)
+    """
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or type(error).__name__ == "OutOfMemoryException"  # DuckDB's, which is not imported here
+        or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
+        or (isinstance(error, ImportError | OSError) and _UNMAPPED.search(str(error)) is not None)
+        or any(lacks_memory(other) for other in (error.__cause__, error.__context__) if other is not None)
+    )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -26,8 +26,9 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.schema import match, typed, written_as_text
 from rothko.data.source import Source, open_source
 from rothko.engines import ENGINES
+from rothko.engines.options import RothkoS
 from rothko.engines.plan import choose_engine
-from rothko.errors import InfeasibleError, PolicyError, PrivacyWarning
+from rothko.errors import InfeasibleError, PolicyError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING, Anatomy
 from rothko.methods.anatomy import refuse as refuse_anatomy
 from rothko.methods.method import LocalMethod
@@ -55,12 +56,7 @@ from rothko.secret import Secret
 from rothko.threads import count_threads
 
 if TYPE_CHECKING:
-    from rothko.engines.options import RothkoS, RothkoT
-
-PEEK = 10_000
-"""Records that are looked at to tell how many bytes a table takes."""
-PACKED = 6
-"""How many times larger a compressed text file is than its bytes, about."""
+    from rothko.engines.options import RothkoT
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done, and how much there is."""
@@ -249,30 +245,38 @@ def prepare(
             stacklevel=3,
         )
     check_method(policy)
-    source = open_source(data, csv=csv)
+    source = open_source(data, csv=csv, asked=policy.columns)
     match(source.names, policy, source.label)
     asked = engine or policy.engine.name
-    name, reason = choose_engine(source.rows or 0, _size(source, policy), memory=memory, asked=asked)
-    if name != "memory":
-        if isinstance(policy.method, LocalMethod | Refine | Anatomy):
-            raise PolicyError(
-                f"{policy.method.name} sees all records at once, in memory, and engine {name} was "
-                f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or use mondrian."
-            )
-        from rothko.engines.disk import stream
+    size = _size(source, policy) if asked in ("auto", "memory") else 0
+    name, reason = choose_engine(source.rows or 0, size, memory=memory, asked=asked)
+    if name == "memory":
+        try:
+            if isinstance(policy.method, Anatomy):
+                warnings.warn(WARNING, PrivacyWarning, stacklevel=3)
+                return _anatomized(source, policy, reason, seed, secret, threads, memory, progress)
+            return in_memory(
+                source, policy, reason=reason, seed=seed, secret=secret, threads=threads, memory=memory,
+                progress=progress,
+            )  # fmt: skip
+        except TooLargeError as error:
+            # The size of a text file is a guess until it is read.
+            if asked != "auto":
+                raise
+            name, reason = RothkoS.name, error.why
+    if isinstance(policy.method, LocalMethod | Refine | Anatomy):
+        raise PolicyError(
+            f"{policy.method.name} sees all records at once, in memory, and engine {name} was "
+            f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or use mondrian."
+        )
+    from rothko.engines.disk import stream
 
-        options = policy.engine if policy.engine.name == name else ENGINES[name]()
-        return stream(
-            source, policy, cast("RothkoT | RothkoS", options), reason, check=partial(_possible, policy=policy),
-            memory=memory, spill_dir=None if spill_dir is None else Path(spill_dir), seed=seed, threads=threads,
-            progress=progress,
-        )  # fmt: skip
-    if isinstance(policy.method, Anatomy):
-        warnings.warn(WARNING, PrivacyWarning, stacklevel=3)
-        return _anatomized(source, policy, reason, seed, secret, threads, memory, progress)
-    return in_memory(
-        source, policy, reason=reason, seed=seed, secret=secret, threads=threads, memory=memory, progress=progress
-    )
+    options = policy.engine if policy.engine.name == name else ENGINES[name]()
+    return stream(
+        source, policy, cast("RothkoT | RothkoS", options), reason, check=partial(_possible, policy=policy),
+        memory=memory, spill_dir=None if spill_dir is None else Path(spill_dir), seed=seed, threads=threads,
+        progress=progress,
+    )  # fmt: skip
 
 
 def _anatomized(
@@ -382,11 +386,7 @@ def _size(source: Source, policy: Policy) -> int:
     """About how many bytes the table takes as an Arrow table; nothing for one that is in memory already."""
     if source.path is None:
         return 0
-    if source.rows is None:
-        return source.bytes * (PACKED if source.path.name.lower().endswith(".gz") else 1)
-    columns = [name for name in source.names if name not in policy.identifiers]
-    first = next(iter(source.batches(columns, rows=PEEK)))
-    return int(-(-first.nbytes * source.rows // first.num_rows))
+    return source.size([name for name in source.names if name not in policy.identifiers])
 
 
 def _possible(outline: Outline, *, policy: Policy) -> None:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
-from rothko.errors import RothkoError
+from rothko.errors import RothkoError, lacks_memory
 from rothko.policy_entries import write
 
 By = Literal["k", "l"]
@@ -69,7 +69,7 @@ def why(error: Exception) -> tuple[str, int]:
     """The reason why a trial has no numbers, and the exit code that goes with it; 1 for a bug."""
     if isinstance(error, RothkoError):
         return str(error), error.exit_code
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         return "It does not fit in memory.", 2
     # Messages of other libraries quote cell values, so only the kind of error is told.
     return f"Internal error ({type(error).__name__}): a bug in rothko.", 1

@@ -2,8 +2,9 @@
 
 Differs from ``yaml.safe_load`` where that would change what a person wrote, or hide a slip: a key is
 its text as written (``no``, ``2019`` and ``null`` are fine names of columns), so are the values that
-the caller names, a key given twice is an error, and ``1e-3`` is a number. Writing quotes what reading
-would otherwise change.
+the caller names, a key given twice is an error, and ``1e-3`` is a number. A number is written in digits:
+``010``, which is 8 to some readers and 10 to others, ``0x10``, ``1_000`` and ``1:30`` (90) are refused where
+a number may stand. Writing quotes what reading would otherwise change.
 """
 
 from __future__ import annotations
@@ -41,6 +42,13 @@ for _class in (_Loader, _Dumper):
     _class.add_implicit_resolver(
         "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), list("-+0123456789")
     )
+
+
+_NUMBERS = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
+    "tag:yaml.org,2002:float": re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(?i:inf|nan)"),
+}
+"""Numbers that everybody reads alike, by the tag that YAML gives them."""
 
 
 class Flow(dict[str, Any]):
@@ -124,6 +132,19 @@ def read(text: str, *, where: str, as_text: Callable[[KeyPath], bool]) -> Docume
         raise PolicyError(f"{where}, line {line}: not valid YAML: it holds a control character") from None
     except RecursionError:
         raise PolicyError(f"{where}: not a policy: it is nested too deeply, or within itself") from None
+
+
+def value(text: str, *, where: str) -> Any:
+    """Read a single value, by the rules of a document; what is not YAML is text.
+
+    >>> value("5", where="--option"), value("true", where="--option"), value("[lsh", where="--option")
+    (5, True, '[lsh')
+    """
+    try:
+        node = yaml.compose(text, _Loader)
+        return text if node is None else _Reader(where, lambda _: False).read(node)
+    except yaml.YAMLError:
+        return text
 
 
 def write(data: dict[str, Any]) -> str:
@@ -241,7 +262,7 @@ class _Reader:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(item, (*path, i)) for i, item in enumerate(node.value)]
-        return node.value if self.as_text(path) else self._scalar(node)
+        return self._characters(node) if self.as_text(path) else self._scalar(node)
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -249,7 +270,7 @@ class _Reader:
             at = f"{self.where}, line {_line(key)}"
             if not isinstance(key, yaml.ScalarNode):
                 raise PolicyError(f"{at}: a key must be a name, found {_kind(key)}")
-            name: str = key.value
+            name = self._characters(key)
             if name in result:
                 first = self.lines[*path, name]
                 raise PolicyError(f"{at}: the key {name!r} is already on line {first}; keep one of them")
@@ -259,11 +280,24 @@ class _Reader:
         return result
 
     def _scalar(self, node: yaml.Node) -> Any:
+        at = f"{self.where}, line {_line(node)}"
+        text = self._characters(node)
+        if node.tag in _NUMBERS and not _NUMBERS[node.tag].fullmatch(text):
+            raise PolicyError(
+                f"{at}: {show(text)} is not a number that everybody reads alike; write it in decimal digits, without "
+                "leading zeros, or put it in quotes if it is text"
+            )
         try:
-            return self.constructor.construct_object(node)
+            return text if node.tag == "tag:yaml.org,2002:str" else self.constructor.construct_object(node)
         except ValueError:  # 2019-02-31 looks like a date, !!int x says that it is a number
-            at = f"{self.where}, line {_line(node)}"
             raise PolicyError(f"{at}: not a valid date or number; put it in quotes if it is text") from None
+
+    def _characters(self, node: yaml.Node) -> str:
+        """The text of a node; JSON writes characters beyond the first 65,536 as two halves."""
+        try:
+            return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            raise PolicyError(f"{self.where}, line {_line(node)}: a text holds half a character") from None
 
 
 def _line(node: yaml.Node) -> int:

@@ -539,7 +539,7 @@ def test_a_large_gzip_file_that_is_cut_short(folder: Path) -> None:
     text = "a,b\n" + "".join(f"{i * 7919 % 100_003},{SECRET}\n" for i in range(100_000))
     whole = gzip.compress(text.encode())
     path = write(folder, whole[: len(whole) - 100], "people.csv.gz")
-    assert refusal(path) == "people.csv.gz cannot be read to its end: it is damaged or cut short."
+    assert refusal(path) == "people.csv.gz is not a gzip file, or it is damaged or cut short."
     with pytest.raises(InputError, match="damaged or cut short"):
         list(open_source(path).batches())
 
@@ -549,3 +549,97 @@ def test_an_empty_table_in_pieces(folder: Path) -> None:
     pq.write_table(PEOPLE.slice(0, 0), path)
     with pytest.raises(InputError, match="no records"):
         list(open_source(path).batches())
+
+
+# ── what is damaged, or lies
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "utf-16.csv"])
+def test_a_quote_that_is_left_open_swallows_no_records(folder: Path, name: str) -> None:
+    text = f'a,b\n1,x\n2,"{SECRET}\n3,y\n4,z\n'
+    raw = text.encode("utf-16" if "16" in name else "utf-8")
+    path = write(folder, gzip.compress(raw) if name.endswith("gz") else raw, name)
+    assert "odd number of quotes" in refusal(path)
+
+
+def test_a_compressed_file_is_known_by_its_ending_in_any_case(folder: Path) -> None:
+    text = 'a,b\n1,x\n2,"y\nz"\n'
+    assert rows(write(folder, gzip.compress(text.encode()), "PEOPLE.CSV.GZ")) == {"a": [1, 2], "b": ["x", "y\nz"]}
+    assert rows(write(folder, gzip.compress(text.encode("utf-16")), "p.csv.gz")) == {"a": [1, 2], "b": ["x", "y\nz"]}
+
+
+@pytest.mark.parametrize("tail", [b"garbage", b"\0" * 20, b"\x1f\x8b"])
+def test_a_gzip_file_with_something_behind_its_end(folder: Path, tail: bytes) -> None:
+    text = "a,b\n" + f"1,{SECRET}\n" * 20_000
+    assert "damaged" in refusal(write(folder, gzip.compress(text.encode()) + tail, "people.csv.gz"))
+
+
+def not_utf8(kind: pa.DataType) -> pa.Array:
+    whole = pa.array([SECRET.encode(), b"\xff\xfe" + SECRET.encode()], pa.binary())
+    return pa.Array.from_buffers(kind, 2, whole.buffers())
+
+
+def beyond_the_dictionary() -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int8()), pa.array([SECRET]), safe=False)
+
+
+def offset_beyond_the_text() -> pa.Array:
+    offsets = np.array([0, 1 << 30, 3], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"abc")])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "table"])
+@pytest.mark.parametrize(
+    "column", [not_utf8(pa.string()), beyond_the_dictionary(), offset_beyond_the_text()], ids=["text", "code", "offset"]
+)
+def test_columns_that_are_not_what_they_say(folder: Path, ending: str, column: pa.Array) -> None:
+    """In a process that did not look, the kernels would read beyond the end of the memory."""
+    table = pa.table({"n": [1, 2], "bad": column})
+    path = folder / f"people.{ending}"
+    if ending == "parquet":
+        if pa.types.is_dictionary(column.type) or len(column.buffers()[2]) < 10:
+            pytest.skip("Parquet cannot be written from it")
+        pq.write_table(table, path)
+    elif ending == "arrow":
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table)
+    assert "damaged" in refusal(table if ending == "table" else path)
+    if ending != "table":
+        with pytest.raises(InputError, match="damaged"):
+            list(open_source(path).batches())
+        assert open_source(path).read(["n"]).num_rows == 2, "a column that is not asked for is not looked at"
+
+
+def test_column_names_that_are_not_utf8(folder: Path) -> None:
+    for name, write_to in {"p.parquet": pq.write_table, "p.arrow": feather.write_feather}.items():
+        write_to(pa.table({"abcdefgh": [1, 2]}), folder / name, compression="zstd" if name[2] == "p" else "lz4")
+        (folder / name).write_bytes((folder / name).read_bytes().replace(b"abcdefgh", b"abc\xff\xfefgh"))
+        assert "damaged" in refusal(folder / name)
+
+
+def test_a_key_in_the_path_is_no_column(folder: Path) -> None:
+    """Readers of folders take ``age=5`` in a path for a column, and put it in the place of the one in the file."""
+    place = folder / "age=5" / "sex=m"
+    place.mkdir(parents=True)
+    table = pa.table({"age": [30, 40], "n": [1, 2]})
+    pq.write_table(table, place / "p.parquet")
+    feather.write_feather(table, place / "p.arrow")
+    (place / "p.csv").write_text("age,n\n30,1\n40,2\n")
+    for name in ("p.parquet", "p.arrow", "p.csv"):
+        source = open_source(place / name)
+        assert source.read().to_pydict() == table.to_pydict()
+        assert pa.concat_tables(source.batches()).to_pydict() == table.to_pydict()
+
+
+def test_a_column_is_not_taken_for_a_part_of_another(folder: Path) -> None:
+    """Asked for the column ``a``, the reader of Parquet brings ``a.b``, too."""
+    pq.write_table(pa.table({"a": [1, 2], "a.b": [SECRET, SECRET]}), folder / "p.parquet")
+    source = open_source(folder / "p.parquet")
+    assert source.read(["a"]).column_names == ["a"]
+    assert [piece.column_names for piece in source.batches(["a"])] == [["a"]]
+
+
+def test_nothing_but_the_empty_field_is_missing(folder: Path) -> None:
+    words = ["NA", "null", "NULL", "nan", "N/A", "#N/A", "None", "-", "true", ""]
+    path = write(folder, "a,b\n" + "".join(f"{word},x\n" for word in words))
+    assert rows(path)["a"] == [*words[:-1], None]

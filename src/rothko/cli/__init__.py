@@ -11,8 +11,9 @@ import typer
 
 from rothko import __version__
 from rothko.cli import anonymize, apply, check, compare, demo, draft, evaluate, generate, measure, plan, schema, sets
+from rothko.cli.limits import keep_address_space
 from rothko.cli.streams import PrintError, printed
-from rothko.errors import PrivacyWarning, RothkoError
+from rothko.errors import PrivacyWarning, RothkoError, lacks_memory
 from rothko.release.commit import IN_PLACE
 
 STOPPED = (130, 143)
@@ -63,6 +64,7 @@ def main() -> None:
 def _run() -> int:
     """Run a command, and say what became of it; its exit code."""
     try:
+        keep_address_space()
         _command()
     except RothkoError as error:
         if isinstance(error, PrintError) and _told_in_place("its report could not be printed"):
@@ -78,12 +80,12 @@ def _run() -> int:
                 return 0
             _say("Stopped; nothing was released.")
         return code
-    except MemoryError:
-        if _told_in_place("memory did not suffice for its report"):
-            return 0
-        _say("Error: the table does not fit in memory; nothing was released.")
-        return 2
     except Exception as error:
+        if lacks_memory(error):
+            if _told_in_place("memory did not suffice for its report"):
+                return 0
+            _say("Error: the table does not fit in memory; nothing was released.")
+            return 2
         # A bug. Messages of other libraries quote cell values, so only the kind of error is told.
         if "--debug" in sys.argv:
             raise

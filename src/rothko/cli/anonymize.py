@@ -131,7 +131,7 @@ def without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: b
     from rothko.data.source import open_source
     from rothko.policy import Policy
 
-    source = open_source(data, csv=csv)
+    source = open_source(data, csv=csv, asked=[*parts["qi"], *parts["sensitive"], *parts.get("identifiers", ())])
     policy = Policy.quick(source.names, **parts)
     types = guess_types(source, policy.quasi_identifiers, parts["missing"])
     if types:

@@ -43,9 +43,9 @@ def check(
     if policy is not None:
         asked = Policy.load(policy)
     else:
-        asked = Policy.quick(
-            open_source(data, csv=csv).names, **options.quick(qi=qi, sensitive=sensitive, k=k, l=l, missing=missing)
-        )
+        parts = options.quick(qi=qi, sensitive=sensitive, k=k, l=l, missing=missing)
+        source = open_source(data, csv=csv, asked=[*parts["qi"], *parts["sensitive"]])
+        asked = Policy.quick(source.names, **parts)
     found = assess(data, asked, threads=threads, csv=csv)
     if as_json:
         console.json(found.to_dict())

@@ -165,15 +165,9 @@ def parameters(option: str, texts: list[str]) -> dict[str, Any]:
     >>> parameters("--option", ["tables=5", "search=lsh"])
     {'tables': 5, 'search': 'lsh'}
     """
-    import yaml
+    from rothko.yaml_lines import value
 
-    found: dict[str, Any] = {}
-    for name, text in pairs(option, texts):
-        try:
-            found[name] = yaml.safe_load(text)
-        except yaml.YAMLError:
-            found[name] = text
-    return found
+    return {name: value(text, where=option) for name, text in pairs(option, texts)}
 
 
 def methods(option: str, text: str) -> list[Any]:

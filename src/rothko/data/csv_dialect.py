@@ -16,10 +16,12 @@ import io
 import itertools
 import mmap
 import re
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +37,8 @@ BLOCK_BYTES = 1 << 20
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|NaN|[+-]?(inf|Infinity|Inf)")
 WHOLE = re.compile(r"-?\d{1,18}")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+NOT_NAMES = {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown"}
+"""What stands in the place of a number that is missing, and is not the name of its column."""
 TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
 
 
@@ -78,6 +82,10 @@ class CsvDialect:
     whole: tuple[str, ...] = ()
     """The columns that hold whole numbers in the first rows."""
     notes: tuple[str, ...] = ()
+    named: bool = True
+    """Whether the names are surely names; what is taken for the header may be a record."""
+    weights: tuple[float, ...] = ()
+    """By column: the bytes that it takes in an Arrow table for each byte of the file, in the first rows."""
 
     @classmethod
     def sniff(cls, path: Path, options: CsvOptions) -> CsvDialect:
@@ -114,7 +122,13 @@ class CsvDialect:
             for i, name in enumerate(names)
             if all(len(row) > i and (not row[i] or WHOLE.fullmatch(row[i])) for row in sample)
         )
-        return cls(delimiter, quote, encoding, header, names, numbers, notes)
+        named = not header or bool(options.header) or _are_names(first, sample)
+        return cls(delimiter, quote, encoding, header, names, numbers, notes, named, _weights(sample, len(names)))
+
+    def table_bytes(self, path: Path, columns: Sequence[str]) -> int:
+        """About how many bytes the columns take as an Arrow table, by the first lines and the length of the text."""
+        weight = sum(self.weights[self.names.index(name)] for name in columns)
+        return int(weight * _unpacked_bytes(path))
 
     def read(self, path: Path, columns: Sequence[str], as_text: Collection[str]) -> pa.Table:
         """Read the columns; a line that does not fit is an error that names it and does not quote it."""
@@ -184,7 +198,9 @@ class CsvDialect:
         self, path: Path, columns: Sequence[str], quoted: bool, kinds: Mapping[str, pa.DataType] | None = None
     ) -> pa.Table:
         """The columns as text, or as what is said of them."""
-        return pcsv.read_csv(path, *self._options(columns, quoted, kinds or {})).rename_columns(list(columns))
+        options = self._options(columns, quoted, kinds or {})
+        with _stream(path) as stream:
+            return pcsv.read_csv(stream, *options).rename_columns(list(columns))
 
     def _blocks(
         self,
@@ -196,7 +212,8 @@ class CsvDialect:
         threads: bool = True,
     ) -> Iterator[pa.RecordBatch]:
         """The same, a block at a time."""
-        with pcsv.open_csv(path, *self._options(columns, quoted, kinds, threads=threads)) as reader:
+        options = self._options(columns, quoted, kinds, threads=threads)
+        with _stream(path) as stream, pcsv.open_csv(stream, *options) as reader:
             for block in reader:
                 yield block.rename_columns(list(columns))
 
@@ -233,11 +250,22 @@ class CsvDialect:
 
         A file without quotes is read faster, since no line end can stand inside a field.
         """
+        plain = codecs.lookup(self.encoding).name in ("utf-8", "ascii", "iso8859-1", "cp1252")
+        if plain and not is_packed(path):
+            quotes, codes = self._survey_mapped(path)
+        else:
+            quotes, codes = sum(text.count(self.quote) for text in _texts(path, self.encoding)), True
+        if quotes % 2:
+            raise InputError(
+                f"{path.name}: a quoted field does not end where it should (the file has an odd number of quotes); "
+                "if quotes mean nothing in it, name another with --quote."
+            )
+        return quotes > 0, codes
+
+    def _survey_mapped(self, path: Path) -> tuple[int, bool]:
+        """How many quotes there are, and whether a field may be a code, from the bytes as they lie in the file."""
         from rothko.kernels.text import survey
 
-        plain = codecs.lookup(self.encoding).name in ("utf-8", "ascii", "iso8859-1", "cp1252")
-        if path.suffix == ".gz" or not plain:
-            return True, True
         marks = np.uint8(ord(self.delimiter)), np.uint8(ord(self.quote))
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -252,13 +280,7 @@ class CsvDialect:
 
         with ThreadPoolExecutor() as pool:
             found = list(pool.map(look, range(0, len(data), BLOCK_BYTES)))
-        quotes = sum(quotes for quotes, _ in found)
-        if quotes % 2:
-            raise InputError(
-                f"{path.name}: a quoted field does not end where it should (the file has an odd number of quotes); "
-                "if quotes mean nothing in it, name another with --quote."
-            )
-        return quotes > 0, any(zeros for _, zeros in found)
+        return sum(quotes for quotes, _ in found), any(zeros for _, zeros in found)
 
     def _explained(self, path: Path, columns: Sequence[str], quoted: bool) -> InputError:
         """What went wrong and in which line, without the line itself: found by reading once more, in order."""
@@ -361,19 +383,55 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
         return None
 
 
+def is_packed(path: Path) -> bool:
+    """Whether a file is compressed by gzip, as its ending says."""
+    return path.name.lower().endswith(".gz")
+
+
+def _stream(path: Path) -> pa.NativeFile:
+    # Said, not left to the reader's guess at the ending, which takes .GZ for text.
+    return pa.input_stream(str(path), compression="gzip" if is_packed(path) else None)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked."""
+    try:
+        with gzip.open(path) if is_packed(path) else path.open("rb") as file:
+            yield cast(BinaryIO, file)
+    except (OSError, EOFError, zlib.error):
+        what = "is not a gzip file, or it is damaged or cut short" if is_packed(path) else "cannot be read"
+        raise InputError(f"{path.name} {what}.") from None
+
+
+def _unpacked_bytes(path: Path) -> int:
+    if not is_packed(path):
+        return path.stat().st_size
+    with _opened(path) as file:
+        return sum(len(block) for block in iter(lambda: file.read(BLOCK_BYTES), b""))
+
+
+def _texts(path: Path, encoding: str) -> Iterator[str]:
+    """The text, a block at a time."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with _opened(path) as file:
+            while raw := file.read(BLOCK_BYTES):
+                yield decoder.decode(raw)
+    except UnicodeError:
+        raise _not_in(encoding, path) from None
+
+
 def _byte_order_mark(path: Path) -> str | None:
-    with path.open("rb") as file:
+    with _opened(path) as file:
         start = file.read(2)
     return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else None
 
 
 def _first_lines(path: Path, encoding: str) -> tuple[str, bool]:
     """The text at the start of the file, cut at the last whole line, and whether that is all of it."""
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            raw = file.read(SAMPLE_BYTES)
-    except (OSError, EOFError):
-        raise InputError(f"{path.name} cannot be read, or is not a gzip file.") from None
+    with _opened(path) as file:
+        raw = file.read(SAMPLE_BYTES)
     decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)()
     try:
         text = decoder.decode(raw)
@@ -390,7 +448,7 @@ def _not_in(encoding: str, path: Path) -> InputError:
     """The text is in another encoding: say from which line on."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with _opened(path) as file:
         try:
             while raw := file.read(SAMPLE_BYTES):
                 line += decoder.decode(raw).count("\n")
@@ -399,6 +457,25 @@ def _not_in(encoding: str, path: Path) -> InputError:
     return InputError(
         f"{path.name}, line {line}: the text is not {encoding.upper()}; say what it is, for example --encoding latin-1."
     )
+
+
+def _are_names(first: Sequence[str], sample: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line surely holds names: there are numbers or dates below one, and none stands below itself."""
+    found = False
+    for i, cell in enumerate(map(str.strip, first)):
+        below = [row[i].strip() for row in sample if len(row) > i and row[i].strip()]
+        if cell in below or any(kind.fullmatch(cell) for kind in (DATE, TIMESTAMP)):
+            return False
+        values = below and all(any(kind.fullmatch(text) for kind in (NUMBER, DATE, TIMESTAMP)) for text in below)
+        found |= bool(values) and cell[:1].isalpha() and cell.lower() not in NOT_NAMES
+    return found
+
+
+def _weights(sample: Sequence[Sequence[str]], columns: int) -> tuple[float, ...]:
+    """By column: the bytes in an Arrow table for each byte of text; eight of a number, of text four beside its own."""
+    length = sum(sum(len(cell.encode()) + 1 for cell in row) for row in sample)
+    sizes = [sum(max(len(row[i].encode()) + 4, 8) for row in sample if len(row) > i) for i in range(columns)]
+    return tuple(size / max(length, 1) for size in sizes)
 
 
 def _delimiter(text: str, quote: str) -> str:

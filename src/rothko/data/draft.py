@@ -145,7 +145,8 @@ def draft(
         privacy=tuple(privacy),
         missing=tuple(dict.fromkeys((*given, *found))),
     )
-    notes = [*source.notes, *_notes_on_values(known + sensitive), *_notes_on_roles(by_role, proposals)]
+    header = [] if source.named else ["The first line is taken for names; if it is a record, use --no-header."]
+    notes = [*source.notes, *header, *_notes_on_values(known + sensitive), *_notes_on_roles(by_role, proposals)]
     notes += _notes_on_privacy(rows, k or _default_k(rows), k is not None, sensitive)
     return Draft(policy, proposals, rows, _unique(known, rows), tuple(notes))
 

@@ -106,7 +106,8 @@ def _read(data: Any, how: Reading) -> Records:
     if isinstance(data, str | Path) and (how.form == "lines" or _has_lines(Path(data), how)):
         return read_lines(Path(data), delimiter=how.delimiter, encoding=how.encoding)
     csv = CsvOptions(delimiter=how.delimiter, encoding=how.encoding)
-    return _from_source(open_source(data, csv=csv), how)
+    named = (how.column, how.record, how.item, how.worth, *(how.columns or ()), *how.bins, *how.hierarchies)
+    return _from_source(open_source(data, csv=csv, asked=[name for name in named if name is not None]), how)
 
 
 def _has_lines(path: Path, how: Reading) -> bool:

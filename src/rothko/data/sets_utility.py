@@ -69,11 +69,11 @@ def read_utility(path: str | Path, *, encoding: str | None = None) -> dict[str, 
         raise InputError(f"{source.label} has {len(source.names)} columns; utilities need 'item' and 'utility'.")
     columns = ("item", "utility") if {"item", "utility"} <= set(source.names) else source.names
     table = source.read(columns, as_text=[columns[0]])
-    items = cells(table.column(0), columns[0])
+    items = cells(table.column(0), "item")  # by this name: without a header, what is taken for one is an item
     if items.null_count:
         raise InputError(f"{source.label} has {items.null_count:,} rows without an item; remove them.")
     names = items.to_pylist()
-    values = numbers_of(table.column(1), columns[1])
+    values = numbers_of(table.column(1), "utility")
     again = [name for name, times in Counter(names).items() if times > 1]
     if again:
         raise InputError(

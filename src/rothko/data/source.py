@@ -4,6 +4,10 @@ CSV is read by DuckDB with a dialect that is settled first (:mod:`rothko.data.cs
 ragged line is an error and not a table with one column. Columns that a policy drops are never read.
 A source is read as a whole, or again and again in pieces of which only a few are ever in memory.
 Messages of the readers quote the lines they stumble over; none of that reaches the caller.
+
+Arrow and Parquet trust what a file says of itself: an offset beyond its buffer, a code beyond its dictionary or
+broken UTF-8 is found by whoever touches it, at worst by a segmentation fault. Everything that comes out of a reader is
+therefore checked in full before anything else looks at it.
 """
 
 from __future__ import annotations
@@ -18,7 +22,6 @@ from typing import Any
 import duckdb
 import narwhals as nw
 import pyarrow as pa
-import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 from rothko.data.csv_dialect import CsvDialect, CsvOptions, CsvTypes
@@ -27,9 +30,14 @@ from rothko.errors import InputError
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_ENDINGS = (".parquet", ".pq")
 ARROW_ENDINGS = (".arrow", ".feather", ".ipc")
+PEEK = 10_000
+"""Records that are looked at to tell how many bytes a table takes."""
 PIECE_ROWS = 1 << 18
 PIECE_BYTES = 1 << 25
 """How much of a source is read at a time: the fewer of so many records and so many bytes."""
+
+DAMAGED = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, SystemError)
+"""What the readers of Arrow and Parquet raise over a damaged file: names that are no UTF-8, types that do not exist."""
 
 Pieces = Callable[[Sequence[str], Collection[str], int, int], Iterator[pa.Table | pa.RecordBatch]]
 """The columns, which of them are text, how many records at a time, how many threads → the records."""
@@ -55,6 +63,9 @@ class Source:
     """How many records it has, where that is known before they are read."""
     bytes: int = 0
     """How much a pass over the source reads, at most: the size of the file."""
+    named: bool = True
+    """Whether the names are surely names; of a text file, what is taken for the header may be a record."""
+    _text_bytes: Callable[[Sequence[str]], int] | None = None
     _stamp: tuple[int, ...] = ()
     """Of a file that is gone through more than once: what tells it from what it is after a change."""
 
@@ -103,14 +114,29 @@ class Source:
         if self.rows is not None and seen != self.rows:
             raise InputError(f"{self.label} is damaged: it should have {self.rows:,} records and has {seen:,}.")
 
+    def size(self, columns: Sequence[str]) -> int:
+        """About how many bytes the columns take as an Arrow table."""
+        if self._text_bytes is not None:
+            return self._text_bytes(columns)
+        if self.rows is None:
+            return self.bytes
+        first = next(iter(self.batches(columns, rows=PEEK)))
+        return int(-(-first.nbytes * self.rows // first.num_rows))
+
     def _check(self) -> None:
         """Refuse a file that is not the one that was opened: what was learned in one pass must hold in the next."""
         if self.path is not None and self._stamp != _stamp(self.path):
             raise InputError(f"{self.label} has changed while it was read; start again.")
 
 
-def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
+def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str] = ()) -> Source:
     """Open a path, a dataframe or a mapping of arrays.
+
+    Parameters
+    ----------
+    asked
+        Columns that will be looked for. Where a text file has none of them, what is taken for its header may be a
+        record, and the names that other messages show would be cells: it is refused here, in one that shows none.
 
     >>> open_source({"age": [30, 40]}).names
     ('age',)
@@ -121,9 +147,27 @@ def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
     else:
         source = _open_frame(data)
     twice = [name for name, times in Counter(source.names).items() if times > 1]
-    if twice:
+    if twice and source.named:
         raise InputError(f"{source.label} has the column {twice[0]!r} {Counter(source.names)[twice[0]]} times.")
+    if twice:
+        places = [f"{i}" for i, name in enumerate(source.names, 1) if name == twice[0]]
+        raise InputError(
+            f"{source.label} has the same name for its columns {', '.join(places)}; if its first line is a record, use "
+            "--no-header."
+        )
+    _refuse_unnamed(source, list(asked))
     return source
+
+
+def _refuse_unnamed(source: Source, asked: Sequence[str]) -> None:
+    if source.named or not asked or not set(asked).isdisjoint(source.names):
+        return
+    raise InputError(
+        f"{source.label} has no such columns: none of the {len(asked)} that are asked for is among the "
+        f"{len(source.names)} names in its first line; correct them or --delimiter, or use --no-header if that line is "
+        "a record (--show-values lists what it holds).",
+        values=source.names,
+    )
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
@@ -170,23 +214,34 @@ def _open_csv(path: Path, options: CsvOptions) -> Source:
         return dialect.stream(path, columns, types)
 
     return Source(
-        path.name, dialect.names, path, read, _as_arrow, dialect.notes, _pieces=pieces, bytes=path.stat().st_size
+        path.name,
+        dialect.names,
+        path,
+        read,
+        _as_arrow,
+        dialect.notes,
+        _pieces=pieces,
+        bytes=path.stat().st_size,
+        named=dialect.named,
+        _text_bytes=lambda columns: dialect.table_bytes(path, columns),
     )
 
 
 def _open_parquet(path: Path) -> Source:
+    damaged = f"{path.name} is damaged or cut short: its columns cannot be read."
     try:
-        names = tuple(pq.read_schema(path).names)
-        about = pq.read_metadata(path)
-    except (pa.ArrowInvalid, OSError):
-        raise InputError(f"{path.name} is not a Parquet file, or it is cut short.") from None
+        with pq.ParquetFile(path) as file:
+            names, about = tuple(file.schema_arrow.names), file.metadata
+    except DAMAGED:
+        raise InputError(f"{path.name} is not a Parquet file, or it is damaged or cut short.") from None
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
-            # One chunk per column, as a whole: the ranks are taken over all values anyway.
-            return pq.ParquetFile(path).read(columns=list(columns)).combine_chunks()
-        except (pa.ArrowException, OSError):
-            raise InputError(f"{path.name} is damaged or cut short: its columns cannot be read.") from None
+            with pq.ParquetFile(path) as file:
+                # One chunk per column, as a whole: the ranks are taken over all values anyway.
+                return _sound(file.read(columns=list(columns)).select(list(columns))).combine_chunks()
+        except DAMAGED:
+            raise InputError(damaged) from None
 
     def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
         stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
@@ -194,35 +249,42 @@ def _open_parquet(path: Path) -> Source:
         try:
             # Through a buffer: a group of rows is not read at once, and may be larger than memory.
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-                yield from file.iter_batches(rows, columns=list(columns), use_threads=threads > 1)
-        except (pa.ArrowException, OSError):
-            raise InputError(f"{path.name} is damaged or cut short: its columns cannot be read.") from None
+                for batch in file.iter_batches(rows, columns=list(columns), use_threads=threads > 1):
+                    yield _sound(batch.select(list(columns)))  # asked for "a", the reader brings "a.b", too
+        except DAMAGED:
+            raise InputError(damaged) from None
 
     size = path.stat().st_size
     return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, rows=about.num_rows, bytes=size)
 
 
 def _open_arrow(path: Path) -> Source:
-    unread = f"{path.name} is not an Arrow or Feather file, or it is cut short."
+    unread = f"{path.name} is not an Arrow or Feather file, or it is damaged or cut short."
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
-            return feather.read_table(path, columns=list(columns))
-        except (pa.ArrowException, OSError):
+            with pa.OSFile(str(path)) as file, pa.ipc.open_file(file, options=_only(columns, names)) as reader:
+                return _sound(reader.read_all()).select(list(columns))
+        except DAMAGED:
             raise InputError(unread) from None
 
     def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
         try:
             yield from _mapped_batches(path, columns, rows, threads)
-        except (pa.ArrowException, OSError):
+        except DAMAGED:
             raise InputError(unread) from None
 
     try:
-        with pa.OSFile(str(path)) as file:
-            names = tuple(pa.ipc.open_file(file).schema.names)
-    except (pa.ArrowException, OSError):
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+            names, rows = tuple(reader.schema.names), reader.count_rows()
+    except DAMAGED:
         raise InputError(unread) from None
-    return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, bytes=path.stat().st_size)
+    return Source(path.name, names, path, read, _as_arrow, _pieces=pieces, rows=rows, bytes=path.stat().st_size)
+
+
+def _only(columns: Sequence[str], names: Sequence[str], *, threads: int = 0) -> pa.ipc.IpcReadOptions:
+    """How to read some columns of an Arrow file, and nothing of the others."""
+    return pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns], use_threads=threads != 1)
 
 
 def _mapped_batches(path: Path, columns: Sequence[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
@@ -232,18 +294,28 @@ def _mapped_batches(path: Path, columns: Sequence[str], rows: int, threads: int)
     memory = pa.py_buffer(mapped)
     file = pa.BufferReader(memory)
     with pa.ipc.open_file(file) as whole:
-        wanted = [whole.schema.get_field_index(name) for name in columns]
+        some = _only(columns, whole.schema.names, threads=threads)
         compressed = whole.num_record_batches > 0 and not _lies_in(memory, whole.get_batch(0))
     # Asked for some columns, the reader copies them; it must be asked where it would unpack all others, too.
-    fields = wanted if compressed else None
-    options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=threads > 1)
+    options = some if compressed else pa.ipc.IpcReadOptions(use_threads=threads > 1)
     with pa.ipc.open_file(file, options=options) as reader:
         for i in range(reader.num_record_batches):
             batch = reader.get_batch(i).select(list(columns))
+            # A slice of a nested column has all that lies below the column, which is checked once and not in each.
+            nested = [one.name for one in batch.schema if one.type.num_fields]
+            _sound(batch.select(nested))
+            flat = [one.name for one in batch.schema if not one.type.num_fields]
             for start in range(0, batch.num_rows, rows):
+                _sound(batch.select(flat).slice(start, rows))
                 yield batch.slice(start, rows)
                 if hasattr(mapped, "madvise"):  # pages that were read would count as memory of this process
                     mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _sound(read: pa.Table | pa.RecordBatch) -> Any:
+    """What was read, checked to the last value; an error of Arrow where it is not what it says it is."""
+    read.validate(full=True)
+    return read
 
 
 def _lies_in(memory: pa.Buffer, batch: pa.RecordBatch) -> bool:
@@ -263,6 +335,10 @@ def _open_frame(data: Any) -> Source:
     except (pa.ArrowException, ValueError, TypeError):
         # The readers' messages quote the value that does not fit.
         raise InputError(f"{label} cannot be turned into an Arrow table: a column mixes types or has none.") from None
+    try:
+        _sound(table)
+    except pa.ArrowException:
+        raise InputError(f"{label} is damaged: a column points beyond its values, or its text is not UTF-8.") from None
     return Source(
         label,
         tuple(table.column_names),

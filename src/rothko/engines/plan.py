@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rothko.engines.options import RothkoS
-from rothko.errors import InputError, PolicyError, nearest
+from rothko.errors import InputError, PolicyError, TooLargeError, nearest
 from rothko.privacy.confidence import Test, fewest, least_share
 
 BASELINE = 340_000_000
@@ -144,7 +144,7 @@ def choose_engine(rows: int, size: int, *, memory: int | None = None, asked: str
 
     Raises
     ------
-    InputError
+    TooLargeError
         If the memory engine is asked for and the table does not fit there.
 
     Examples
@@ -174,7 +174,7 @@ def choose_engine(rows: int, size: int, *, memory: int | None = None, asked: str
         return RothkoS.name, why
     if rows <= MOST_RECORDS and memory is None:
         return "memory", "asked for"  # what is free is a guess; a limit is not
-    raise InputError(f"{why[0].upper()}{why[1:]}; raise --memory, or use engine: auto.")
+    raise TooLargeError(why, "raise --memory, or use engine: auto.")
 
 
 # ── section 5.3

@@ -419,7 +419,7 @@ def _to_train(policy: Policy) -> Policy:
 
 
 def _read(data: Any, policy: Policy, rows: int | None, seed: int, csv: CsvOptions | None) -> pa.Table:
-    source = open_source(data, csv=csv)
+    source = open_source(data, csv=csv, asked=policy.columns)
     match(source.names, policy, source.label)
     wanted = [name for name in source.names if name not in policy.identifiers]
     table = source.read(wanted, as_text=written_as_text(policy)).combine_chunks()

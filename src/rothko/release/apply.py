@@ -75,7 +75,7 @@ def apply_file(
     inputs = (Path(data), phi_file, *large_files(phi_file))
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
-    source = open_source(data, csv=csv)
+    source = open_source(data, csv=csv, asked=phi.policy.columns)
     limit = _free_memory() if memory is None else memory
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
     # Compressed files are several times larger in memory, and so are the copies on the way.

@@ -62,7 +62,7 @@ def check(
     (1.0, 1, 1)
     """
     policy = as_policy(policy)
-    source = open_source(data, csv=csv)
+    source = open_source(data, csv=csv, asked=policy.columns)
     shown = {name: published_in(name, source.names, source.label, policy) for name in policy.quasi_identifiers}
     for name in policy.sensitive:
         if name not in source.names:

@@ -213,7 +213,7 @@ class ColumnRecoding(Recoding):
         data
             The table whose values are listed: the recoding itself keeps only what divides them.
         """
-        source = open_source(data)
+        source = open_source(data, asked=self.policy.columns)
         table = typed(source.read(as_text=written_as_text(self.policy)), self.policy)
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
