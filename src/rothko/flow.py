@@ -23,7 +23,8 @@ from rothko.data.coded import Outline
 from rothko.data.csv_dialect import CsvOptions, typed_text
 from rothko.data.draft import Draft
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import match, typed, written_as_text
+from rothko.data.fold import warn_of_look_alikes
+from rothko.data.schema import counts_texts, match, typed, written_as_text
 from rothko.data.source import Source, open_source
 from rothko.engines import ENGINES
 from rothko.engines.plan import choose_engine
@@ -34,7 +35,7 @@ from rothko.methods.method import LocalMethod
 from rothko.methods.partition import Partition
 from rothko.methods.refine import Refine
 from rothko.policy import Policy
-from rothko.privacy.statistics import Statistics
+from rothko.privacy.statistics import Sensitive, Statistics
 from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.publish import check_statistics, statistics_asked
@@ -272,6 +273,7 @@ def in_memory(
     timings: dict[str, float] = {}
     table, encoded = read_encoded(source, policy, timings, threads=threads, memory=memory, progress=progress)
     feasible(encoded, encoded.rows, policy)
+    _look_alike(encoded.sensitive, policy)
     check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
         partition = _partition(encoded, policy, seed, threads, progress)
@@ -349,7 +351,14 @@ def _possible(outline: Outline, *, policy: Policy) -> None:
     """Refuse what cannot be released as asked, from what is known of the whole table."""
     nobody = outline.encoded(outline.nobody())
     feasible(nobody, outline.rows, policy)
+    _look_alike(nobody.sensitive, policy)
     check_statistics(outline.lines, statistics_asked(policy.workload))
+
+
+def _look_alike(sensitive: Mapping[str, Sensitive], policy: Policy) -> None:
+    """Warn of sensitive values that are told apart though they look alike."""
+    unfolded = {name: column.domain.values for name, column in sensitive.items() if counts_texts(policy.columns[name])}
+    warn_of_look_alikes(unfolded, stacklevel=5)
 
 
 def feasible(encoded: Encoded, rows: int, policy: Policy) -> None:

@@ -73,6 +73,8 @@ class Column(BaseModel):
         The values of an ordinal text column, from the first to the last.
     weight
         How much a loss in this column counts beside the others.
+    fold
+        Count texts as one value that differ in case, blanks or Unicode form alone; they leave as they are.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Column(BaseModel):
     ) = None
     order: tuple[str, ...] | None = None
     weight: float = Field(default=1, gt=0, allow_inf_nan=False, strict=True)
+    fold: bool = Field(default=False, strict=True)
 
     if not TYPE_CHECKING:  # the signature that type checkers derive from the fields stays
 
@@ -102,10 +105,17 @@ class Column(BaseModel):
     def _belongs_to_the_role(self) -> Self:
         takers = {key: [Role.QUASI_IDENTIFIER] for key in ("type", "hierarchy", "order", "weight")}
         takers["type"] = [Role.QUASI_IDENTIFIER, Role.SENSITIVE]
+        takers["fold"] = [Role.SENSITIVE]
         for key, roles in takers.items():
             if self.role not in roles and getattr(self, key) != Column.model_fields[key].default:
                 names = " or ".join(roles)
                 raise MistakeError(f"{key!r} is only for role: {names}, this column is {self.role.value!r}", key=key)
+        return self
+
+    @model_validator(mode="after")
+    def _texts(self) -> Self:
+        if self.fold and self.type not in ("auto", "text"):
+            raise MistakeError(f"only text takes 'fold', this column is of type {self.type!r}", key="fold")
         return self
 
     @model_validator(mode="after")
@@ -223,6 +233,13 @@ class Policy(BaseModel):
                 for key, name, role in named
                 if name is not None and name not in self._with_role(role)
             ]
+            mistakes += [
+                Mistake(
+                    (*path, key), f"names values as they are written, and {requirement.column!r} is folded; keep one"
+                )
+                for key in ("categories", "hierarchy")
+                if getattr(requirement, key, None) and self._is_folded(requirement.column)
+            ]
         for i, task in enumerate(self.workload):
             mistakes += [
                 Mistake(("workload", i, task.name, parameter), wrong)
@@ -261,6 +278,9 @@ class Policy(BaseModel):
             return f"{name!r} is not a column of the policy; {hint(name, fitting)}"
         role = self.columns[name].role
         return f"the column {name!r} is {role.value!r}, {reasons[role]}" if role in reasons else None
+
+    def _is_folded(self, name: str | None) -> bool:
+        return name in self.columns and self.columns[name].fold
 
     def _with_role(self, role: Role) -> tuple[str, ...]:
         return tuple(name for name, column in self.columns.items() if column.role is role)
@@ -520,6 +540,8 @@ def _message(kind: str, path: KeyPath, value: Any) -> str | None:
     if kind in ("enum", "literal_error"):
         noun, choices = _CHOICES[str(path[-1])]
         return f"{show(value)} is not {noun}; {hint(value, choices)}"
+    if kind == "bool_type":
+        return f"must be true or false, not {show(value)}"
     if path[-1] == "weight":
         return f"must be a number above 0, not {show(value)}"
     return f"{_MESSAGES[kind]}, not {show(value)}" if kind in _MESSAGES else None

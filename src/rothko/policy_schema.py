@@ -31,6 +31,7 @@ def json_schema() -> dict[str, Any]:
         "hierarchy": hierarchy_spec.json_schema(),
         "order": {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, {"type": "null"}]},
         "weight": {"type": "number", "exclusiveMinimum": 0},
+        "fold": {"type": "boolean"},
     }
     only_qi = {"hierarchy": {"type": "null"}, "order": {"type": "null"}, "weight": {"const": 1}}
     roles = [
@@ -39,6 +40,7 @@ def json_schema() -> dict[str, Any]:
             "if": {"properties": {"role": {"enum": ["identifier", "keep"]}}},
             "then": {"properties": {"type": {"const": "auto"}}},
         },
+        {"if": {"properties": {"role": {"const": "sensitive"}}}, "else": {"properties": {"fold": {"const": False}}}},
     ]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

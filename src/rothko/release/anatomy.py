@@ -7,7 +7,7 @@ both together must be the records that were meant to leave.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from rothko.data.csv_dialect import typed_text
 from rothko.data.encode import rank
+from rothko.data.fold import warn_of_look_alikes
 from rothko.data.line import Kind, Line
-from rothko.data.schema import typed_column
+from rothko.data.schema import counts_texts, typed_column
 from rothko.data.source import Source
 from rothko.errors import PolicyError, VerificationError
 from rothko.methods.anatomy import WARNING, anatomize
 from rothko.metrics.loss import Loss, loss
-from rothko.policy import Policy
+from rothko.policy import Column, Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
 from rothko.release.recoding import columns_of, large_files
@@ -126,6 +127,7 @@ class AnatomyRelease:
             self.arrow.num_rows,
             requirements_of(policy),
             policy.missing,
+            values=policy.columns,
             threads=self._threads,
         )
 
@@ -171,6 +173,8 @@ def two_tables(
         codes = np.empty(table.num_rows, dtype=np.int32)
         values = rank(typed_column(column, table[column], policy), codes)
         codes[codes < 0] = len(values)
+        if counts_texts(policy.columns[column]):
+            warn_of_look_alikes({column: values}, stacklevel=5)
     with timed(timings, "partition"):
         groups = anatomize(codes, int(asked.l), seed)
     with timed(timings, "publish"):
@@ -223,6 +227,7 @@ def verified_pair(
     requirements: Sequence[Requirement],
     missing: Sequence[str] = (),
     *,
+    values: Mapping[str, Column] | None = None,
     threads: int = 1,
 ) -> Verification:
     """Verify two tables, and fail closed.
@@ -235,6 +240,8 @@ def verified_pair(
         The columns that both should have.
     rows
         The records that both should tell of.
+    values
+        Sensitive column → what the policy says of it.
     """
     with connect(threads) as connection:
         found = open_table(connection, data, {GROUP}, "exact"), open_table(connection, sensitive, columns[1], "hidden")
@@ -263,8 +270,9 @@ def verified_pair(
         # One row for each record, which is what requirements are about.
         each = connection.sql("SELECT g, v FROM counted, range(counted.n)").to_arrow_table()
     checked = verify(
-        each.rename_columns([GROUP, columns[1][1]]), requirements, {GROUP: [GROUP]}, missing=missing, threads=threads
-    )
+        each.rename_columns([GROUP, columns[1][1]]), requirements, {GROUP: [GROUP]}, missing=missing, values=values,
+        threads=threads,
+    )  # fmt: skip
     for finding in checked.findings:
         if not finding.holds:
             raise _failed(

@@ -28,7 +28,8 @@ from rothko.errors import PolicyError
 from rothko.methods.partition import Cuts, Partition
 from rothko.metrics.loss import Loss, class_widths, combine, loss
 from rothko.metrics.seen import Seen
-from rothko.metrics.workload import View, combine_tasks, workload_loss
+from rothko.metrics.venn import total
+from rothko.metrics.workload import SelectLoss, View, combine_tasks, selections_of, venn_of, workload_loss
 from rothko.policy import Policy
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
@@ -77,12 +78,16 @@ def lost_by(
     if not policy.workload:
         return lost
     view = View.of(encoded, partition, classes, published, policy)
-    return replace(lost, workload=workload_loss(view, policy.workload))
+    selections = selections_of(view, policy.workload)
+    tasks = workload_loss(view, policy.workload, selections)
+    return replace(lost, workload=tasks, venn=venn_of(view, selections))
 
 
 def public(lost: Loss) -> Loss:
     """What of a loss may go with the release."""
-    return replace(lost, workload=tuple(task.public(lost.smallest_class) for task in lost.workload))
+    told = iter([] if lost.venn is None else lost.venn.tellable(lost.smallest_class))
+    tasks = tuple(task.public(tell=isinstance(task, SelectLoss) and next(told)) for task in lost.workload)
+    return replace(lost, workload=tasks, venn=None)
 
 
 class Sink:
@@ -175,18 +180,20 @@ class Sink:
                 self._write_some(pa.table({}), None, some, published)
                 left -= some
         with timed(self.timings, "measure"):
-            tasks = []
+            losses = []
             nobody = found.box_of(part, part.outline.nobody())
             for coded in part.batches() if self._policy.workload else ():
                 encoded, partition = found.box_of(part, coded)
                 classes = np.zeros(coded.rows, dtype=np.int32)
-                tasks.append(lost_by(encoded, partition, classes, published, self._policy).workload)
+                losses.append(lost_by(encoded, partition, classes, published, self._policy))
                 for seen in self._seen.values():
                     seen.add(encoded.targets[seen.target].codes, classes, published)
             widths = [line.width(found.low[i : i + 1], found.high[i : i + 1]) for i, line in enumerate(nobody[0].lines)]
             lost = loss(nobody[0].lines, np.stack(widths, axis=1), np.array([part.rows]))
             self._rows.append(part.rows)
-            self._losses.append(replace(lost, workload=tasks_of(found, tasks, self._policy.workload, part.outline)))
+            tasks = tasks_of(found, [one.workload for one in losses], self._policy.workload, part.outline)
+            venn = total(one.venn for one in losses)
+            self._losses.append(replace(lost, workload=tasks, venn=None if venn is None else venn.as_one_class()))
             self._add_branch(part.leaf, nobody[1], published)
 
     def _write_some(
@@ -225,7 +232,8 @@ class Sink:
             tasks = list(combine_tasks([one.workload for one in self._losses], self._outline.domains))
             for i, seen in self._seen.items():
                 tasks[i] = seen.loss(threads=self._threads, memory=self._memory, spill=self._tables.folder)
-            lost = public(replace(lost, workload=tuple(tasks)))
+            venn = total(one.venn for one in self._losses)
+            lost = public(replace(lost, workload=tuple(tasks), venn=venn))
         types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
         return Written(sum(self._rows), self._columns, self._published, lost, self._branches, types)
 
