@@ -46,7 +46,7 @@ from rothko.release.save import is_text, sha256, stage_files, suffix_like, timed
 from rothko.release.stored import StoredRelease
 from rothko.release.stream import Stream, lost_by, public, released_rows
 from rothko.release.verify import Verification
-from rothko.release.write import Staging, companions, decoded, output_place, staging, write_rows
+from rothko.release.write import Staging, companions, decoded, output_place, said_of, staging, write_rows
 from rothko.threads import count_threads
 
 if TYPE_CHECKING:
@@ -119,12 +119,18 @@ class Release:
             # Writing and verifying leave the interpreter free: the recoding is put together beside them.
             recoded = pool.submit(self._stage_recoding, recoding_path, stage)
             with timed(timings, "write"):
-                write_rows(self._as_written(data), temporary, threads=self._threads)
+                escape = self.certificate.policy.csv.escape_formulas
+                escaped = write_rows(self._as_written(data), temporary, escape=escape, threads=self._threads)
             with timed(timings, "verify"):
                 hashed = pool.submit(sha256, temporary)
                 checked = self._verified(temporary)
             certificate = replace(
-                self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
+                self.certificate,
+                verification=checked,
+                timings=timings,
+                file=data.name,
+                sha256=hashed.result(),
+                notes=(*self.certificate.notes, *said_of(escaped)),
             )
             recoded.result()
             stage.write(certificate_path, certificate.to_json())

@@ -131,6 +131,20 @@ class Column(BaseModel):
         return self
 
 
+class TextForm(BaseModel):
+    """How text files (.csv, .tsv) are written.
+
+    Attributes
+    ----------
+    escape_formulas
+        Put an apostrophe before cells that spreadsheets would take for formulas; ``escape-formulas`` in a file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+    escape_formulas: bool = Field(default=True, strict=True, alias="escape-formulas")
+
+
 class Policy(BaseModel):
     """What a release must be.
 
@@ -157,6 +171,8 @@ class Policy(BaseModel):
         Values that stand for a missing one, beside the empty field.
     order
         The order of the released rows; ``keep`` weakens the protection.
+    csv
+        How text files are written.
 
     Raises
     ------
@@ -209,6 +225,7 @@ class Policy(BaseModel):
     ] = Field(default_factory=lambda: policy_entries.engines()["auto"]())
     missing: tuple[str, ...] = ()
     order: RowOrder = "random"
+    csv: TextForm = TextForm()
 
     @field_validator("workload", mode="before")
     @classmethod
@@ -406,7 +423,9 @@ class Policy(BaseModel):
         """Say it as a person would in YAML: what differs from the default, and how the release is made."""
         columns = {name: column.model_dump(mode="json", exclude_defaults=True) for name, column in self.columns.items()}
         always = self.model_dump(mode="json", include={"privacy", "method", "publish", "engine"})
-        if_asked = self.model_dump(mode="json", include={"workload", "missing", "order"}, exclude_defaults=True)
+        if_asked = self.model_dump(
+            mode="json", include={"workload", "missing", "order", "csv"}, exclude_defaults=True, by_alias=True
+        )
         written = always | if_asked
         rest = {name: written[name] for name in type(self).model_fields if name in written}
         return {"columns": policy_entries.plain(columns), **rest}
@@ -418,8 +437,8 @@ class Policy(BaseModel):
         for key in ("privacy", "workload"):
             if key in document:
                 document[key] = [{name: Flow(given)} for entry in document[key] for name, given in entry.items()]
-        for key in ("method", "engine"):
-            if isinstance(document[key], dict):
+        for key in ("method", "engine", "csv"):
+            if isinstance(document.get(key), dict):
                 document[key] = Flow(document[key])
         return yaml_lines.write(document)
 
@@ -523,7 +542,8 @@ def _mistakes(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
             mistakes += [mistake._replace(path=path + mistake.path) for mistake in inner.mistakes]
         elif kind == "extra_forbidden":
             key = str(path[-1])
-            mistakes.append(Mistake(path[:-1], f"unknown key {key!r}; {hint(key, model.model_fields)}", key))
+            known = ["escape-formulas"] if path[:1] == ("csv",) else list(model.model_fields)
+            mistakes.append(Mistake(path[:-1], f"unknown key {key!r}; {hint(key, known)}", key))
         elif kind == "missing":
             key = str(path[-1])
             mistakes.append(Mistake(path[:-1], f"the key {key!r} is missing; add it, {_MISSING[key]}"))
@@ -540,6 +560,8 @@ def _message(kind: str, path: KeyPath, value: Any) -> str | None:
     if kind in ("enum", "literal_error"):
         noun, choices = _CHOICES[str(path[-1])]
         return f"{show(value)} is not {noun}; {hint(value, choices)}"
+    if kind == "model_type" and path == ("csv",):
+        return f"must be a mapping such as {{escape-formulas: true}}, not {show(value)}"
     if kind == "bool_type":
         return f"must be true or false, not {show(value)}"
     if path[-1] == "weight":

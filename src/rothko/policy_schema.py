@@ -24,6 +24,7 @@ def json_schema() -> dict[str, Any]:
         "engine": {"anyOf": [{"enum": list(engines())}, _named_schema(engines())]},
         "missing": {"type": "array", "items": scalar},
         "order": {"enum": list(get_args(RowOrder))},
+        "csv": _object_schema({"escape-formulas": {"type": "boolean"}}, []),
     }
     column = {
         "role": {"enum": [role.value for role in Role]},

@@ -83,17 +83,26 @@ def typed_column(name: str, column: pa.ChunkedArray, policy: Policy) -> pa.Chunk
     spec = policy.columns[name]
     if spec.fold:
         return _folded(name, column, policy.missing)
-    if spec.role is Role.SENSITIVE and spec.type == "date" and pa.types.is_timestamp(column.type) and column.type.tz:
-        raise InputError(
-            f"Column {name!r} holds {column.type}, whose days depend on the zone; remove its 'type', or turn it "
-            "into dates."
-        )
+    if spec.role is Role.SENSITIVE:
+        _refuse_uncounted(name, column.type, spec)
     return _as_type(name, with_one_missing(name, column, policy.missing), spec.type)
 
 
 def with_one_missing(name: str, column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.ChunkedArray:
     """A column with null for every missing value; text comes back as a dictionary."""
     return _without_tokens(_plain(name, column), tokens)
+
+
+def _refuse_uncounted(name: str, kind: pa.DataType, spec: Column) -> None:
+    """Refuse a sensitive column whose values the verifier cannot count as they are meant."""
+    if pa.types.is_decimal256(kind):
+        raise InputError(
+            f"Column {name!r} holds {kind}, which has more digits than can be counted; turn it into decimal128 or text."
+        )
+    if spec.type == "date" and pa.types.is_timestamp(kind) and kind.tz:
+        raise InputError(
+            f"Column {name!r} holds {kind}, whose days depend on the zone; remove its 'type', or turn it into dates."
+        )
 
 
 def counts_texts(spec: Column) -> bool:
@@ -170,6 +179,8 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.string()).dictionary_encode()
     if pa.types.is_uint64(kind):
         return column.cast(pa.decimal128(20, 0))
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_float16(kind):
         column = column.cast(pa.float32())
         kind = column.type

@@ -34,7 +34,7 @@ from rothko.release.rows import random_order, whole
 from rothko.release.save import Saved, is_text, sha256, suffix_like, timed
 from rothko.release.sql import connect
 from rothko.release.verify import Verification, open_table, verify
-from rothko.release.write import companions, decoded, output_file, output_place, staging, write_table
+from rothko.release.write import companions, decoded, output_file, output_place, said_of, staging, write_table
 
 GROUP, COUNT = "group", "count"
 """The columns that are added."""
@@ -99,9 +99,10 @@ class AnatomyRelease:
         timings = dict(self.certificate.timings)
         with staging(folder) as stage, ThreadPoolExecutor(2) as pool:
             places = stage.place_for(data), stage.place_for(beside)
+            escape, escaped = self.certificate.policy.csv.escape_formulas, set[str]()
             with timed(timings, "write"):
                 for table, place in zip((self.arrow, self.sensitive_arrow), places, strict=True):
-                    write_table(self._as_written(table, place), place)
+                    escaped |= write_table(self._as_written(table, place), place, escape=escape)
             with timed(timings, "verify"):
                 hashes = [pool.submit(sha256, place) for place in places]
                 checked = self._verified(*places)
@@ -111,7 +112,11 @@ class AnatomyRelease:
                 timings=timings,
                 file=data.name,
                 sha256=hashes[0].result(),
-                notes=(*self.certificate.notes, f"Sensitive table: {beside.name}, SHA-256 {hashes[1].result()}."),
+                notes=(
+                    *self.certificate.notes,
+                    *said_of(escaped),
+                    f"Sensitive table: {beside.name}, SHA-256 {hashes[1].result()}.",
+                ),
             )
             stage.write(certificate_path, certificate.to_json())
             stage.commit(stale=(recoding_path, *large_files(recoding_path)))

@@ -25,7 +25,7 @@ from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.publish import ROOT
 from rothko.release.recoding import Recoding
 from rothko.release.verify import verify
-from rothko.release.write import RowsFile, as_rows, output_file, staging
+from rothko.release.write import RowsFile, as_rows, output_file, said_of, staging
 
 LEAST = 100_000_000
 """With fewer bytes than these nothing can be verified."""
@@ -44,6 +44,8 @@ class Applied(NamedTuple):
     """The fewest records that share what they show."""
     k: int
     """The k of the release that the recoding comes from (0: none was asked for)."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of the file."""
 
 
 def apply_file(
@@ -80,7 +82,7 @@ def apply_file(
     rows = suppressed = 0
     with staging() as stage:
         temporary = stage.place_for(target)
-        with RowsFile(temporary) as file:
+        with RowsFile(temporary, escape=phi.policy.csv.escape_formulas) as file:
             for table in tables:
                 recoded, unknown = phi.apply_table(table, source.label)
                 _only_known(recoded, phi)
@@ -110,6 +112,7 @@ def apply_file(
         regions=phi.regions,
         smallest=int(weakest.achieved),
         k=int(weakest.asked) if anonymity else 0,
+        notes=said_of(file.escaped),
     )
 
 

@@ -23,12 +23,13 @@ from rothko.errors import InputError
 from rothko.metrics.loss import Loss
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
+from rothko.release.kinds import refuse_kinds, restored
 from rothko.release.recoding import Recoding, columns_of, copied, large_files
 from rothko.release.rows import whole
 from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like, timed, verified
 from rothko.release.sql import connect, file_literal
 from rothko.release.tables import Holder
-from rothko.release.write import RowsFile, as_rows, companions, decoded, explained, output_place, staging
+from rothko.release.write import RowsFile, as_rows, companions, decoded, explained, output_place, said_of, staging
 
 PIECE = 1 << 18
 """Rows that are read back at a time."""
@@ -48,6 +49,10 @@ class Written:
     """The recoding, but for the top of the tree; None where the method is local."""
     types: dict[str, pa.DataType]
     """Kept columns of a text file → the type that all their values have, where that is not text."""
+    kinds: dict[str, pa.DataType]
+    """Kept columns → their type, which Parquet may not have."""
+    escaped: frozenset[str] = frozenset()
+    """Columns of a text file with cells that were escaped."""
 
 
 class StoredRelease:
@@ -96,7 +101,7 @@ class StoredRelease:
     def arrow(self) -> pa.Table:
         """The released rows as an Arrow table, all of them; published texts are dictionaries of what is shown."""
         with _opened(self._there(self._data), self._written) as file:
-            return file.read()
+            return restored(file.read(), self._written.kinds)
 
     @property
     def table(self) -> Any:
@@ -127,7 +132,10 @@ class StoredRelease:
         with staging(folder) as stage, ThreadPoolExecutor(1) as pool:
             temporary = stage.place_for(data)
             with timed(timings, "write"):
-                rewrite(stored, temporary, self._written, typed=not is_text(data), threads=self._threads)
+                escaped = rewrite(
+                    stored, temporary, self._written, typed=not is_text(data), threads=self._threads,
+                    escape=self.certificate.policy.csv.escape_formulas,
+                )  # fmt: skip
                 if self._recoding is not None:
                     stage_files(copied(self._there(self._recoding), recoding_path), stage)
             with timed(timings, "verify"):
@@ -143,7 +151,12 @@ class StoredRelease:
                     spill=self._holder.folder,
                 )
             certificate = replace(
-                self.certificate, verification=checked, timings=timings, file=data.name, sha256=hashed.result()
+                self.certificate,
+                verification=checked,
+                timings=timings,
+                file=data.name,
+                sha256=hashed.result(),
+                notes=(*self.certificate.notes, *said_of(escaped)),
             )
             stage.write(certificate_path, certificate.to_json())
             stage.commit(stale=(recoding_path, *large_files(recoding_path)))
@@ -157,26 +170,32 @@ class StoredRelease:
         return path
 
 
-def rewrite(stored: Path, target: Path, written: Written, *, typed: bool, threads: int = 1) -> None:
-    """Write the rows of a stored release to another file, some at a time.
+def rewrite(
+    stored: Path, target: Path, written: Written, *, typed: bool, escape: bool = True, threads: int = 1
+) -> set[str]:
+    """Write the rows of a stored release to another file, some at a time; returns the columns with escaped cells.
 
     Parameters
     ----------
     typed
         Give kept columns of a text file the types of their values.
+    escape
+        In text files, put an apostrophe before cells that spreadsheets take for formulas.
     """
     types = written.types if typed else {}
+    refuse_kinds((pa.field(name, types.get(name, kind)) for name, kind in written.kinds.items()), target)
     if target.suffix == stored.suffix and not types:
         with explained(target):
             shutil.copyfile(stored, target)
-        return
-    with _opened(stored, written) as file, RowsFile(target, threads=threads) as out:
+        return set()
+    with _opened(stored, written) as file, RowsFile(target, escape=escape, threads=threads) as out:
         for batch in file.iter_batches(PIECE, use_threads=threads > 1):
-            table = pa.Table.from_batches([batch])
+            table = restored(pa.Table.from_batches([batch]), written.kinds)
             # Of a dictionary only what these rows use: the rest would be written again with every piece.
             columns = {name: whole(column) for name, column in columns_of(table)}
             columns |= {name: pc.cast(pc.cast(columns[name], pa.string()), kind) for name, kind in types.items()}
             out.write(as_rows(pa.table(columns)))
+    return out.escaped
 
 
 def _opened(stored: Path, written: Written) -> pq.ParquetFile:

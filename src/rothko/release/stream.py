@@ -33,6 +33,7 @@ from rothko.metrics.workload import SelectLoss, View, combine_tasks, selections_
 from rothko.policy import Policy
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
+from rothko.release.kinds import refuse_kinds
 from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class, tasks_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding import columns_of, large_files
@@ -41,7 +42,7 @@ from rothko.release.save import Saved, is_text, sha256, stage_files, suffix_like
 from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.tables import Tables
 from rothko.release.verify import Verification
-from rothko.release.write import RowsFile, companions, output_place, staging, write_content
+from rothko.release.write import RowsFile, companions, output_place, said_of, staging, write_content
 from rothko.workload.tasks import Model
 
 Certify = Callable[[Verification, Loss], Certificate]
@@ -103,6 +104,8 @@ class Sink:
         The most bytes for what is counted by SQL at the end.
     typing
         Find out the types of kept columns that are text.
+    private
+        The file does not leave; see :func:`rothko.release.kinds.refuse_kinds`.
     """
 
     def __init__(
@@ -117,6 +120,7 @@ class Sink:
         threads: int = 1,
         memory: int | None = None,
         typing: bool = False,
+        private: bool = False,
     ) -> None:
         if policy.order == "keep":
             raise PolicyError(
@@ -124,7 +128,7 @@ class Sink:
             )
         self.timings: dict[str, float] = {}
         """Seconds spent on ``publish``, ``write`` and ``measure``."""
-        self._file = RowsFile(path, threads=threads)
+        self._file = RowsFile(path, escape=policy.csv.escape_formulas, private=private, threads=threads)
         self._policy, self._outline, self._names, self._tables = policy, outline, tuple(names), tables
         self._seed, self._threads, self._memory = seed, threads, memory
         self._branches: Branches | None = None
@@ -139,6 +143,7 @@ class Sink:
         self._published: dict[str, tuple[str, ...]] = {}
         self._typing = typing
         self._types: dict[str, pa.DataType] = {}
+        self._kinds: dict[str, pa.DataType] = {}
 
     def add(self, part: Part | LargeClass) -> None:
         """Publish a part, and append its rows to the file."""
@@ -217,6 +222,7 @@ class Sink:
         if not self._columns:
             self._columns = tuple(rows.columns)
             self._published = {name: tuple(c.name for c in shown) for name, shown in rows.published.items()}
+            self._kinds = dict(zip(rows.kept.column_names, rows.kept.schema.types, strict=True))
 
     def _add_branch(self, leaf: int, partition: Partition, published: Mapping[str, Sequence[Published]]) -> None:
         if partition.cuts is not None:
@@ -235,7 +241,10 @@ class Sink:
             venn = total(one.venn for one in self._losses)
             lost = public(replace(lost, workload=tuple(tasks), venn=venn))
         types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
-        return Written(sum(self._rows), self._columns, self._published, lost, self._branches, types)
+        return Written(
+            sum(self._rows), self._columns, self._published, lost, self._branches, types, self._kinds,
+            frozenset(self._file.escaped),
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -286,18 +295,22 @@ class Stream:
         # Columns that are text in the source get types in a file that has them; which, all parts together tell.
         typing = is_text(self.source.path) and not is_text(data)
         with self._taken(), staging(folder) as stage:
+            refuse_kinds(self._kept(), data)
             temporary = stage.place_for(data)
             untyped = self.spill.folder / "untyped.parquet"
             timings: dict[str, float] = {}
-            written = self._write(untyped if typing else temporary, timings, typing=typing)
+            written = self._write(untyped if typing else temporary, timings, typing=typing, private=typing)
+            escaped: Iterable[str] = written.escaped
             if typing:
                 with timed(timings, "write"):
-                    rewrite(untyped, temporary, written, typed=True, threads=self.threads)
+                    escape = self.policy.csv.escape_formulas
+                    escaped = rewrite(untyped, temporary, written, typed=True, escape=escape, threads=self.threads)
                     untyped.unlink()
             with timed(timings, "write"):
                 files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
                 stage_files(files, stage)
-            certificate = replace(self._certified(temporary, written, timings), file=data.name)
+            certified = self._certified(temporary, written, timings)
+            certificate = replace(certified, file=data.name, notes=(*certified.notes, *said_of(escaped)))
             stage.write(certificate_path, certificate.to_json())
             stage.commit(stale=(recoding_path, *large_files(recoding_path)))
         return Saved(data, certificate_path, None if written.branches is None else recoding_path, certificate)
@@ -307,7 +320,8 @@ class Stream:
         timings: dict[str, float] = {}
         data, recoding_path = self.spill.folder / "release.parquet", self.spill.folder / "recoding.json"
         with self._taken():
-            written = self._write(data, timings, typing=is_text(self.source.path))
+            refuse_kinds(self._kept(), data, private=True)
+            written = self._write(data, timings, typing=is_text(self.source.path), private=True)
             with timed(timings, "write"):
                 files = {} if written.branches is None else written.branches.files(recoding_path, self.top())
                 for path, content in files.items():
@@ -318,6 +332,12 @@ class Stream:
             certificate, recoding, data, self.source, self.spill, written, threads=self.threads, memory=self.memory
         )
 
+    def _kept(self) -> pa.Schema:
+        """The columns that are released as they are, with their types; a text file has none."""
+        names = [name for name in self.source.names if name in self.policy.sensitive + self.policy.kept]
+        first = next(iter(self.source.batches(names, as_text=names, rows=1)), None) if names else None
+        return pa.schema([]) if first is None else first.schema
+
     @contextmanager
     def _taken(self) -> Iterator[None]:
         """Remove the private folder at once where anything fails: an error that is kept would keep it, too."""
@@ -327,7 +347,7 @@ class Stream:
             self.spill.close()
             raise
 
-    def _write(self, path: Path, timings: dict[str, float], *, typing: bool) -> Written:
+    def _write(self, path: Path, timings: dict[str, float], *, typing: bool, private: bool = False) -> Written:
         """Put every part into a file."""
         sink = Sink(
             path,
@@ -339,6 +359,7 @@ class Stream:
             threads=self.threads,
             memory=self.memory,
             typing=typing,
+            private=private,
         )
         with sink:
             parts = iter(self.parts)

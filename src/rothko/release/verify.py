@@ -257,7 +257,9 @@ def open_table(
     """
     if isinstance(data, pa.Table):
         names = data.column_names
-        connection.register(table, data.rename_columns([f"c{i}" for i in range(len(names))]))
+        # Not the others: DuckDB does not know every type that may be kept.
+        places = [i for i, name in enumerate(names) if name in used]
+        connection.register(table, data.select(places).rename_columns([f"c{i}" for i in places]))
         return tuple(names)
     name = data.name.lower()
     if name.endswith((".arrow", ".feather")):
