@@ -23,7 +23,8 @@ from rothko.data.coded import Outline
 from rothko.data.csv_dialect import CsvOptions, typed_text
 from rothko.data.draft import Draft
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import match, typed, written_as_text
+from rothko.data.fold import warn_of_look_alikes
+from rothko.data.schema import counts_texts, match, typed, written_as_text
 from rothko.data.source import Source, open_source
 from rothko.engines import ENGINES
 from rothko.engines.options import RothkoS
@@ -36,7 +37,7 @@ from rothko.methods.partition import Partition
 from rothko.methods.refine import Refine
 from rothko.methods.ties import with_hidden_ties
 from rothko.policy import Policy
-from rothko.privacy.statistics import Statistics
+from rothko.privacy.statistics import Sensitive, Statistics
 from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
@@ -51,7 +52,7 @@ from rothko.release.stored import StoredRelease
 from rothko.release.stream import Stream, lost_by, public, released_rows
 from rothko.release.truth import Fingerprint, Told, Truth, check_rows, typed_as
 from rothko.release.verify import Verification
-from rothko.release.write import decoded, write_rows
+from rothko.release.write import decoded, said_of, write_rows
 from rothko.secret import Secret
 from rothko.threads import count_threads
 
@@ -131,7 +132,8 @@ class Release:
                 rows = self._as_written(place.data)
                 types = typed_as(rows.kept, self._rows.kept)
                 wanted = pool.submit(self._truth.of_rows, text=is_text(place.data), types=types)
-                write_rows(rows, temporary, threads=self._threads)
+                escape = self.certificate.policy.csv.escape_formulas
+                escaped = write_rows(rows, temporary, escape=escape, threads=self._threads)
             with timed(timings, "verify"):
                 hashed = pool.submit(sha256, temporary)
                 checked = self._verified(temporary, wanted.result(), types)
@@ -142,6 +144,7 @@ class Release:
                 file=place.data.name,
                 sha256=hashed.result(),
                 recoding=recoded.result(),
+                notes=(*self.certificate.notes, *said_of(escaped)),
             )
             stage.write(place.certificate, certificate.to_json())
             stage.commit()
@@ -314,6 +317,7 @@ def in_memory(
     timings: dict[str, float] = {}
     table, values, encoded = read_encoded(source, policy, timings, threads=threads, memory=memory, progress=progress)
     feasible(encoded, encoded.rows, policy)
+    _look_alike(encoded.sensitive, policy)
     check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
         secret = secret or Secret.of(None)
@@ -393,7 +397,14 @@ def _possible(outline: Outline, *, policy: Policy) -> None:
     """Refuse what cannot be released as asked, from what is known of the whole table."""
     nobody = outline.encoded(outline.nobody())
     feasible(nobody, outline.rows, policy)
+    _look_alike(nobody.sensitive, policy)
     check_statistics(outline.lines, statistics_asked(policy.workload))
+
+
+def _look_alike(sensitive: Mapping[str, Sensitive], policy: Policy) -> None:
+    """Warn of sensitive values that are told apart though they look alike."""
+    unfolded = {name: column.domain.values for name, column in sensitive.items() if counts_texts(policy.columns[name])}
+    warn_of_look_alikes(unfolded, stacklevel=5)
 
 
 def feasible(encoded: Encoded, rows: int, policy: Policy) -> None:

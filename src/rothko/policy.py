@@ -73,6 +73,8 @@ class Column(BaseModel):
         The values of an ordinal text column, from the first to the last.
     weight
         How much a loss in this column counts beside the others.
+    fold
+        Count texts as one value that differ in case, blanks or Unicode form alone; they leave as they are.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Column(BaseModel):
     ) = None
     order: tuple[str, ...] | None = None
     weight: float = Field(default=1, gt=0, allow_inf_nan=False, strict=True)
+    fold: bool = Field(default=False, strict=True)
 
     if not TYPE_CHECKING:  # the signature that type checkers derive from the fields stays
 
@@ -102,10 +105,17 @@ class Column(BaseModel):
     def _belongs_to_the_role(self) -> Self:
         takers = {key: [Role.QUASI_IDENTIFIER] for key in ("type", "hierarchy", "order", "weight")}
         takers["type"] = [Role.QUASI_IDENTIFIER, Role.SENSITIVE]
+        takers["fold"] = [Role.SENSITIVE]
         for key, roles in takers.items():
             if self.role not in roles and getattr(self, key) != Column.model_fields[key].default:
                 names = " or ".join(roles)
                 raise MistakeError(f"{key!r} is only for role: {names}, this column is {self.role.value!r}", key=key)
+        return self
+
+    @model_validator(mode="after")
+    def _texts(self) -> Self:
+        if self.fold and self.type not in ("auto", "text"):
+            raise MistakeError(f"only text takes 'fold', this column is of type {self.type!r}", key="fold")
         return self
 
     @model_validator(mode="after")
@@ -119,6 +129,20 @@ class Column(BaseModel):
         if not self.order or len(set(self.order)) < len(self.order):
             raise MistakeError("must list every value once", at=("order",))
         return self
+
+
+class TextForm(BaseModel):
+    """How text files (.csv, .tsv) are written.
+
+    Attributes
+    ----------
+    escape_formulas
+        Put an apostrophe before cells that spreadsheets would take for formulas; ``escape-formulas`` in a file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+    escape_formulas: bool = Field(default=True, strict=True, alias="escape-formulas")
 
 
 class Policy(BaseModel):
@@ -147,6 +171,8 @@ class Policy(BaseModel):
         Values that stand for a missing one, beside the empty field.
     order
         The order of the released rows; ``keep`` weakens the protection.
+    csv
+        How text files are written.
 
     Raises
     ------
@@ -199,6 +225,7 @@ class Policy(BaseModel):
     ] = Field(default_factory=lambda: policy_entries.engines()["auto"]())
     missing: tuple[str, ...] = ()
     order: RowOrder = "random"
+    csv: TextForm = TextForm()
 
     @field_validator("workload", mode="before")
     @classmethod
@@ -222,6 +249,13 @@ class Policy(BaseModel):
                 Mistake((*path, key), self._misnamed(name, role))
                 for key, name, role in named
                 if name is not None and name not in self._with_role(role)
+            ]
+            mistakes += [
+                Mistake(
+                    (*path, key), f"names values as they are written, and {requirement.column!r} is folded; keep one"
+                )
+                for key in ("categories", "hierarchy")
+                if getattr(requirement, key, None) and self._is_folded(requirement.column)
             ]
         for i, task in enumerate(self.workload):
             mistakes += [
@@ -261,6 +295,9 @@ class Policy(BaseModel):
             return f"{name!r} is not a column of the policy; {hint(name, fitting)}"
         role = self.columns[name].role
         return f"the column {name!r} is {role.value!r}, {reasons[role]}" if role in reasons else None
+
+    def _is_folded(self, name: str | None) -> bool:
+        return name in self.columns and self.columns[name].fold
 
     def _with_role(self, role: Role) -> tuple[str, ...]:
         return tuple(name for name, column in self.columns.items() if column.role is role)
@@ -386,7 +423,9 @@ class Policy(BaseModel):
         """Say it as a person would in YAML: what differs from the default, and how the release is made."""
         columns = {name: column.model_dump(mode="json", exclude_defaults=True) for name, column in self.columns.items()}
         always = self.model_dump(mode="json", include={"privacy", "method", "publish", "engine"})
-        if_asked = self.model_dump(mode="json", include={"workload", "missing", "order"}, exclude_defaults=True)
+        if_asked = self.model_dump(
+            mode="json", include={"workload", "missing", "order", "csv"}, exclude_defaults=True, by_alias=True
+        )
         written = always | if_asked
         rest = {name: written[name] for name in type(self).model_fields if name in written}
         return {"columns": policy_entries.plain(columns), **rest}
@@ -398,8 +437,8 @@ class Policy(BaseModel):
         for key in ("privacy", "workload"):
             if key in document:
                 document[key] = [{name: Flow(given)} for entry in document[key] for name, given in entry.items()]
-        for key in ("method", "engine"):
-            if isinstance(document[key], dict):
+        for key in ("method", "engine", "csv"):
+            if isinstance(document.get(key), dict):
                 document[key] = Flow(document[key])
         return yaml_lines.write(document)
 
@@ -503,7 +542,8 @@ def _mistakes(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
             mistakes += [mistake._replace(path=path + mistake.path) for mistake in inner.mistakes]
         elif kind == "extra_forbidden":
             key = str(path[-1])
-            mistakes.append(Mistake(path[:-1], f"unknown key {key!r}; {hint(key, model.model_fields)}", key))
+            known = ["escape-formulas"] if path[:1] == ("csv",) else list(model.model_fields)
+            mistakes.append(Mistake(path[:-1], f"unknown key {key!r}; {hint(key, known)}", key))
         elif kind == "missing":
             key = str(path[-1])
             mistakes.append(Mistake(path[:-1], f"the key {key!r} is missing; add it, {_MISSING[key]}"))
@@ -520,6 +560,10 @@ def _message(kind: str, path: KeyPath, value: Any) -> str | None:
     if kind in ("enum", "literal_error"):
         noun, choices = _CHOICES[str(path[-1])]
         return f"{show(value)} is not {noun}; {hint(value, choices)}"
+    if kind == "model_type" and path == ("csv",):
+        return f"must be a mapping such as {{escape-formulas: true}}, not {show(value)}"
+    if kind == "bool_type":
+        return f"must be true or false, not {show(value)}"
     if path[-1] == "weight":
         return f"must be a number above 0, not {show(value)}"
     return f"{_MESSAGES[kind]}, not {show(value)}" if kind in _MESSAGES else None

@@ -24,6 +24,7 @@ def json_schema() -> dict[str, Any]:
         "engine": {"anyOf": [{"enum": list(engines())}, _named_schema(engines())]},
         "missing": {"type": "array", "items": scalar},
         "order": {"enum": list(get_args(RowOrder))},
+        "csv": _object_schema({"escape-formulas": {"type": "boolean"}}, []),
     }
     column = {
         "role": {"enum": [role.value for role in Role]},
@@ -31,6 +32,7 @@ def json_schema() -> dict[str, Any]:
         "hierarchy": hierarchy_spec.json_schema(),
         "order": {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, {"type": "null"}]},
         "weight": {"type": "number", "exclusiveMinimum": 0},
+        "fold": {"type": "boolean"},
     }
     only_qi = {"hierarchy": {"type": "null"}, "order": {"type": "null"}, "weight": {"const": 1}}
     roles = [
@@ -39,6 +41,7 @@ def json_schema() -> dict[str, Any]:
             "if": {"properties": {"role": {"enum": ["identifier", "keep"]}}},
             "then": {"properties": {"type": {"const": "auto"}}},
         },
+        {"if": {"properties": {"role": {"const": "sensitive"}}}, "else": {"properties": {"fold": {"const": False}}}},
     ]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -438,3 +438,15 @@ def test_files_and_options(tmp_path: Path) -> None:
     path.write_text("age,sex\n", encoding="utf-8")
     with pytest.raises(InputError, match="no records"):
         draft(path)
+
+
+def test_sensitive_values_that_look_alike_are_folded() -> None:
+    """Two diseases in five spellings: the draft asks for two of them, and can be met."""
+    spellings = ["HIV", "hiv", "HIV ", "flu", "Flu"]
+    people = {"age": [i % 20 for i in range(100)], "disease": [spellings[i % 5] for i in range(100)]}
+    found = draft(people)
+    assert found.policy.columns["disease"].fold
+    assert [r.asked for r in found.policy.privacy if r.column == "disease"] == [2]
+    [proposal] = [p for p in found.proposals if p.name == "disease"]
+    assert "count as one" in proposal.why
+    assert not draft({**people, "disease": ["HIV", "flu"] * 50}).policy.columns["disease"].fold

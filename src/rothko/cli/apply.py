@@ -56,4 +56,6 @@ def apply(
             f"By itself this file is not {done.k}-anonymous (its smallest class has {done.smallest}): it is meant to "
             "be added to the release whose classes it joins."
         )
+    for note in done.notes:
+        console.out.print(note, markup=False)
     console.out.print(str(done.path), markup=False)

@@ -20,6 +20,7 @@ from rothko import yaml_lines
 from rothko.data.column_names import ABOUT, IDENTIFIERS, KNOWN, MEASURES, POSTAL, SENSITIVE, WEIGHTS, named
 from rothko.data.csv_dialect import CsvOptions
 from rothko.data.encode import rank
+from rothko.data.fold import folded, look_alikes
 from rothko.data.line import as_text
 from rothko.data.schema import NUMBER, typed
 from rothko.data.source import open_source
@@ -139,7 +140,7 @@ def draft(
     by_role = {role: [look for look, p in zip(looks, proposals, strict=True) if p.column.role is role] for role in Role}
     known, sensitive = by_role[Role.QUASI_IDENTIFIER], by_role[Role.SENSITIVE]
     found = sorted({token for look in known + sensitive for token in look.tokens})
-    privacy = [KAnonymity(k=k or _default_k(rows)), *(_diversity(look) for look in sensitive if len(look.values) > 1)]
+    privacy = [KAnonymity(k=k or _default_k(rows)), *(_diversity(look) for look in sensitive if look.counted > 1)]
     policy = Policy(
         columns={p.name: p.column for p in proposals},
         privacy=tuple(privacy),
@@ -156,7 +157,7 @@ def _default_k(rows: int) -> int:
 
 
 def _diversity(look: _Look) -> DistinctLDiversity:
-    return DistinctLDiversity(l=min(3, len(look.values)), of=look.name)
+    return DistinctLDiversity(l=min(3, look.counted), of=look.name)
 
 
 # ── looking at the values ────────────────────────────────────────────────────────────────────────
@@ -188,6 +189,16 @@ class _Look:
     def present(self) -> int:
         """How many records have a value."""
         return len(self.column) - int(self.column.null_count)
+
+    @property
+    def folds(self) -> bool:
+        """Whether some of its texts look alike, so that as a sensitive column it is folded."""
+        return self.kind == "text" and look_alikes(self.values) > 0
+
+    @property
+    def counted(self) -> int:
+        """How many values it has as a sensitive column."""
+        return len(folded(self.values).unique()) if self.folds else len(self.values)
 
     @property
     def whole(self) -> bool:
@@ -380,6 +391,8 @@ def _propose(looks: Sequence[_Look], label: str) -> Iterator[Proposal]:
         given, how = _generalised(look) if role is Role.QUASI_IDENTIFIER else ({}, "")
         if role is Role.SENSITIVE and look.stored_as_text:
             given = {"type": look.kind}
+        if role is Role.SENSITIVE and look.folds:
+            given, how = {"fold": True}, "; values that differ in case, blanks or Unicode form alone count as one"
         column = Column(role=role, **given)
         yield Proposal(look.name, column, look.type, len(look.values), len(look.column) - look.present, why + how)
 
@@ -442,7 +455,7 @@ def _notes_on_privacy(rows: int, k: int, asked: bool, sensitive: Sequence[_Look]
     elif k < 10 and not asked:
         yield f"k is {k} and not 10, because there are only {rows:,} records."
     for look in sensitive:
-        if len(look.values) > 1:
+        if look.counted > 1:
             # Every class needs a record outside the l − 1 commonest values, so such records limit the classes.
             counts = np.sort(pc.value_counts(look.column).field("counts").to_numpy())
             most = int(counts[: 1 - _diversity(look).l].sum())

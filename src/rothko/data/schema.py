@@ -12,10 +12,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rothko.data.fold import folded
 from rothko.data.line import as_text
 from rothko.data.source import Source
 from rothko.errors import InputError, PolicyError, nearest
-from rothko.policy import Policy
+from rothko.policy import Column, Policy, Role
 from rothko.workload.tasks import columns_of_models
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
@@ -35,7 +36,11 @@ def match(names: Sequence[str], policy: Policy, label: str) -> None:
     unknown = [name for name in policy.columns if name not in names]
     if unknown:
         raise PolicyError(f"columns.{unknown[0]}: {label} has no such column; {nearest(unknown[0], names)}")
-    unnamed = [name for name in names if name not in policy.columns]
+    refuse_unnamed([name for name in names if name not in policy.columns], label)
+
+
+def refuse_unnamed(unnamed: Sequence[str], label: str) -> None:
+    """Refuse columns of a table that the policy does not name."""
     if unnamed:
         listed = ", ".join(repr(name) for name in unnamed[:5]) + (" …" if len(unnamed) > 5 else "")
         raise PolicyError(
@@ -75,12 +80,45 @@ def typed_column(name: str, column: pa.ChunkedArray, policy: Policy) -> pa.Chunk
     What becomes of a value depends on the distinct values of the column alone, neither on their order nor on how
     often each occurs: a column of the distinct values is typed as the whole is.
     """
-    return _as_type(name, with_one_missing(name, column, policy.missing), policy.columns[name].type)
+    spec = policy.columns[name]
+    if spec.fold:
+        return _folded(name, column, policy.missing)
+    if spec.role is Role.SENSITIVE:
+        _refuse_uncounted(name, column.type, spec)
+    return _as_type(name, with_one_missing(name, column, policy.missing), spec.type)
 
 
 def with_one_missing(name: str, column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.ChunkedArray:
     """A column with null for every missing value; text comes back as a dictionary."""
     return _without_tokens(_plain(name, column), tokens)
+
+
+def _refuse_uncounted(name: str, kind: pa.DataType, spec: Column) -> None:
+    """Refuse a sensitive column whose values the verifier cannot count as they are meant."""
+    if pa.types.is_decimal256(kind):
+        raise InputError(
+            f"Column {name!r} holds {kind}, which has more digits than can be counted; turn it into decimal128 or text."
+        )
+    if spec.type == "date" and pa.types.is_timestamp(kind) and kind.tz:
+        raise InputError(
+            f"Column {name!r} holds {kind}, whose days depend on the zone; remove its 'type', or turn it into dates."
+        )
+
+
+def counts_texts(spec: Column) -> bool:
+    """Whether the texts of a sensitive column are values as they are written, so that two that look alike are two."""
+    return not spec.fold and spec.type in ("auto", "text")
+
+
+def _folded(name: str, column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.ChunkedArray:
+    """Texts that look alike as one value, a missing one where they look like a token; other types as they are."""
+    plain = _plain(name, column)
+    if not pa.types.is_dictionary(plain.type):
+        return _without_tokens(plain, tokens)
+    one = plain.unify_dictionaries().combine_chunks() if plain.num_chunks != 1 else plain.chunk(0)
+    words = pc.dictionary_encode(folded(one.dictionary))
+    merged = pa.DictionaryArray.from_arrays(words.indices.take(one.indices), words.dictionary)
+    return _without_tokens(pa.chunked_array([merged]), folded(pa.array(tokens, pa.string())).to_pylist())
 
 
 def stored_as_text(words: pa.Array) -> str | None:
@@ -141,6 +179,8 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.string()).dictionary_encode()
     if pa.types.is_uint64(kind):
         return column.cast(pa.decimal128(20, 0))
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_float16(kind):
         column = column.cast(pa.float32())
         kind = column.type
@@ -251,4 +291,6 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
         raise InputError(
             f"Column {name!r} has values that look like a {kind} and are none, such as a 30th of February."
         ) from None
+    if pa.types.is_floating(target):
+        parsed = pc.add(parsed, 0.0)  # −0 and 0 are one number
     return parsed.take(chunk.indices)

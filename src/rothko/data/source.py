@@ -22,6 +22,7 @@ from typing import Any
 import duckdb
 import narwhals as nw
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rothko.data.csv_dialect import CsvDialect, CsvOptions, CsvTypes
@@ -401,10 +402,18 @@ def _of_size(pieces: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator
 
 
 def _without_views(table: pa.Table) -> pa.Table:
-    """Text that Arrow can put in another order: views it cannot."""
-    views = [i for i, field in enumerate(table.schema) if pa.types.is_string_view(field.type)]
-    for i in views:
-        table = table.set_column(i, table.schema.names[i], table.column(i).cast(pa.large_string()))
+    """Columns that Arrow can put in another order: views and runs it cannot."""
+    for i, field in enumerate(table.schema):
+        column = table.column(i)
+        if pa.types.is_string_view(field.type):
+            table = table.set_column(i, field.name, column.cast(pa.large_string()))
+        elif pa.types.is_binary_view(field.type):
+            table = table.set_column(i, field.name, column.cast(pa.large_binary()))
+        elif pa.types.is_list_view(field.type) or pa.types.is_large_list_view(field.type):
+            table = table.set_column(i, field.name, column.cast(pa.large_list(field.type.value_field)))
+        elif pa.types.is_run_end_encoded(field.type):
+            plain = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], field.type.value_type)
+            table = table.set_column(i, field.name, plain)
     return table
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from rothko.methods.partition import Partition
 
 if TYPE_CHECKING:
     from rothko.metrics.survey import Metric
+    from rothko.metrics.venn import Venn
     from rothko.metrics.workload import TaskLoss
 
 
@@ -41,6 +42,8 @@ class Loss:
     """How many classes there are of each size, in ranges that double."""
     workload: tuple[TaskLoss, ...] = ()
     """What was lost for each task of the workload."""
+    venn: Venn | None = field(default=None, compare=False, repr=False)
+    """How the predicates of the workload divide the classes: says which of their counts may leave, and stays here."""
     survey: tuple[Metric, ...] = ()
     """Other metrics of the literature, which `measure` tells and a certificate does not."""
 

@@ -32,7 +32,10 @@ from rothko.metrics.workload import combined
 from rothko.policy import Policy
 from rothko.release.anatomy import COUNT, GROUP, AnatomyRelease
 from rothko.release.check import published_in
+from rothko.release.formulas import unescaped
 from rothko.release.publish import bounds_names
+from rothko.release.recoding import columns_of
+from rothko.release.save import is_text
 from rothko.release.stored import StoredRelease
 from rothko.release.write import decoded
 from rothko.threads import count_threads
@@ -243,6 +246,8 @@ def _read_release(shown: Source, published: list[str], others: list[str], policy
             raise PolicyError(f"{shown.label} has no column {name!r}; {nearest(name, shown.names)}")
     names = [*published, *others]
     table = shown.read(names, as_text=names)
+    if is_text(shown.path):  # as the cells were before they were written
+        table = pa.table({name: unescaped(column) for name, column in columns_of(table)})
     return pa.table(
         {name: with_one_missing(name, table[name], policy.missing if name in others else ()) for name in names}
     )

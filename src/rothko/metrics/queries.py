@@ -50,6 +50,19 @@ def overlapping(
     return found
 
 
+def within(low: Ints, high: Ints, sizes: Sequence[int], query_low: Ints, query_high: Ints) -> NDArray[np.bool_]:
+    """Whether each class lies in one of the boxes of a query: all of its records satisfy it, whichever they are.
+
+    >>> within(np.array([[0], [3]]), np.array([[2], [5]]), [9], np.array([[2]]), np.array([[6]]))
+    array([False,  True])
+    """
+    found = np.zeros(len(low), dtype=np.bool_)
+    for first, last in zip(query_low, query_high, strict=True):
+        narrowed = (first > 0) | (last < np.asarray(sizes) - 1)
+        found |= np.all(((low >= first) & (high <= last)) | ~narrowed, axis=1)
+    return found
+
+
 def satisfying(codes: Ints, sizes: Sequence[int], query_low: Ints, query_high: Ints) -> NDArray[np.bool_]:
     """Whether each record lies in a query.
 

@@ -19,16 +19,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.data.line import Line
+from rothko.data.line import Kind, Line
 from rothko.methods.partition import Partition
 from rothko.metrics.prediction import classification_metric, conditional_entropy, wmse
 from rothko.metrics.published import Shown, shown_by
-from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer
+from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer, within
+from rothko.metrics.venn import Venn
 from rothko.policy import Policy
 from rothko.privacy.statistics import Domain, Sensitive
 from rothko.release.publish import ANSWERED_BY, Published, mean_name, statistics_asked
 from rothko.workload.boxes import boxes
+from rothko.workload.relations import excludes, implies
 from rothko.workload.tasks import Aggregate, Classify, Model, Regress, Select, Task
+
+WITHHELD = "withheld: beside the release and the other counts it could tell of fewer records than a class has"
+"""Why a certificate does not tell a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,8 @@ class TaskLoss:
     task: ClassVar[str]
     """The name of the task in a policy."""
 
-    def public(self, smallest: int) -> TaskLoss:
-        """The part that may go with a release whose smallest class has so many records."""
+    def public(self, *, tell: bool = False) -> TaskLoss:
+        """The part that may go with a release; counts under a predicate only where they are to be told."""
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,13 +120,9 @@ class SelectLoss(TaskLoss):
     why: str | None = None
     """Why something is not told."""
 
-    def public(self, smallest: int) -> SelectLoss:
-        """Without a count of fewer records than any class has: it would say more than the release does."""
-        if self.matching is None or self.matching == 0 or self.matching >= smallest:
-            return self
-        return replace(
-            self, matching=None, imprecision=None, why="fewer records satisfy it than the smallest class has"
-        )
+    def public(self, *, tell: bool = False) -> SelectLoss:
+        """Without what the release does not say by itself, unless it is to be told."""
+        return self if tell else replace(self, matching=None, imprecision=None, why=WITHHELD)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -179,7 +180,7 @@ class AggregateLoss(TaskLoss):
         """Whether answers and errors were left out."""
         return all(one.truth is None and one.answer is None for one in self.answers)
 
-    def public(self, smallest: int) -> AggregateLoss:
+    def public(self, *, tell: bool = False) -> AggregateLoss:
         """Without answers and errors; what is left says of how many records the release knows nothing."""
         return AggregateLoss(tuple(replace(one, truth=None, answer=None, error=None) for one in self.answers))
 
@@ -264,9 +265,33 @@ def combined(keys: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int32]:
     return found.astype(np.int32)
 
 
-def workload_loss(view: View, workload: Sequence[Task]) -> tuple[TaskLoss, ...]:
-    """What a release lost for each task."""
-    selections = [_Selection.of(view, task) for task in workload if isinstance(task, Select)]
+def selections_of(view: View, workload: Sequence[Task]) -> list[Selection]:
+    """What each predicate of a workload selects, in the order of the policy."""
+    return [Selection.of(view, task) for task in workload if isinstance(task, Select)]
+
+
+def venn_of(view: View, selections: Sequence[Selection]) -> Venn | None:
+    """What is needed to say which counts may be told of a release whose rows are the records, in their order."""
+    if not selections:
+        return None
+    predicates = [(i, selection.task.predicate) for i, selection in enumerate(selections)]
+    ordered = {line.name for line in view.lines if line.kind is Kind.ORDERED and line.order is None}
+    numeric = {line.name for line in view.lines if line.name in ordered and not pa.types.is_string(line.values.type)}
+    flat = {line.name for line in view.lines if line.kind is Kind.NOMINAL}
+    return Venn.of(
+        [selection.records for selection in selections],
+        view.classes,
+        [selection.may_cut for selection in selections],
+        frozenset((i, j) for i, a in predicates for j, b in predicates if implies(a, b, numeric)),
+        frozenset((i, j) for i, a in predicates for j, b in predicates if excludes(a, b, numeric, flat)),
+    )
+
+
+def workload_loss(
+    view: View, workload: Sequence[Task], selections: Sequence[Selection] | None = None
+) -> tuple[TaskLoss, ...]:
+    """What a release lost for each task; what its predicates select need not be found again where it is given."""
+    selections = selections_of(view, workload) if selections is None else selections
     asked = iter(selections)
     sizes = np.bincount(view.classes)
     results: list[TaskLoss] = []
@@ -326,7 +351,7 @@ def _combined(parts: tuple[TaskLoss, ...], domains: Mapping[str, Domain]) -> Tas
         case AggregateLoss() as first:
             listed = [one.answers for one in parts if isinstance(one, AggregateLoss)]
             unanswered = [sum(one.unanswered for one in same) for same in zip(*listed, strict=True)]
-            public = first.public(0).answers
+            public = first.public().answers
             return AggregateLoss(tuple(replace(one, unanswered=n) for one, n in zip(public, unanswered, strict=True)))
     raise AssertionError(f"{parts[0].task} does not add up")
 
@@ -373,7 +398,7 @@ def _model(view: View, task: Model) -> TaskLoss:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Selection:
+class Selection:
     """What a predicate selects."""
 
     task: Select
@@ -382,25 +407,30 @@ class _Selection:
     classes: NDArray[np.bool_] | None
     """Of the release: those that overlap it. None where the release does not say where its classes lie."""
     why: str | None
+    may_cut: NDArray[np.bool_]
+    """Of the release: classes that overlap it and are not within it, by what they show."""
 
     @classmethod
-    def of(cls, view: View, task: Select) -> _Selection:
+    def of(cls, view: View, task: Select) -> Selection:
         """Ask a predicate of the original and of the release."""
         low, high = boxes(task.predicate, view.lines)
-        records = satisfying(view.codes, [line.size for line in view.lines], low, high)
-        unknown = [name for name in task.predicate.columns if not view.shown[name].known]
-        if unknown:
-            why = f"{unknown[0]} is published as a mean, which does not tell where a class lies"
-            return cls(task, records, None, why)
+        sizes = [line.size for line in view.lines]
+        records = satisfying(view.codes, sizes, low, high)
         shown = [view.shown[line.name] for line in view.lines]
         # A line whose classes do not say where they lie is not asked about: every one of its codes will do.
         first = np.stack([np.maximum(one.low, 0) for one in shown], axis=1)
         last = np.stack([np.where(one.low < 0, np.iinfo(np.int32).max, one.high) for one in shown], axis=1)
         members = {i: one.members for i, one in enumerate(shown) if one.members is not None}
-        return cls(task, records, overlapping(first, last, low, high, members), None)
+        overlaps = overlapping(first, last, low, high, members)
+        may_cut = overlaps & ~within(first, last, sizes, low, high)
+        unknown = [name for name in task.predicate.columns if not view.shown[name].known]
+        if unknown:
+            why = f"{unknown[0]} is published as a mean, which does not tell where a class lies"
+            return cls(task, records, None, why, may_cut)
+        return cls(task, records, overlaps, None, may_cut)
 
 
-def _select(selection: _Selection, sizes: NDArray[np.int64]) -> SelectLoss:
+def _select(selection: Selection, sizes: NDArray[np.int64]) -> SelectLoss:
     task, matching = selection.task, int(np.count_nonzero(selection.records))
     if selection.classes is None:
         return SelectLoss(task.where, task.weight, None, matching, None, selection.why)
@@ -408,9 +438,7 @@ def _select(selection: _Selection, sizes: NDArray[np.int64]) -> SelectLoss:
     return SelectLoss(task.where, task.weight, returned, matching, imprecision(sizes, selection.classes, matching))
 
 
-def _aggregate(
-    view: View, task: Aggregate, selections: Sequence[_Selection], sizes: NDArray[np.int64]
-) -> AggregateLoss:
+def _aggregate(view: View, task: Aggregate, selections: Sequence[Selection], sizes: NDArray[np.int64]) -> AggregateLoss:
     """Each function of each column, over all records and over each selection."""
     answers = []
     for name in task.of:

@@ -7,7 +7,7 @@ both together must be the records that were meant to leave.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from rothko.data.csv_dialect import typed_text
 from rothko.data.encode import rank
+from rothko.data.fold import warn_of_look_alikes
 from rothko.data.line import Kind, Line
-from rothko.data.schema import typed_column
+from rothko.data.schema import counts_texts, typed_column
 from rothko.data.source import Source
 from rothko.errors import PolicyError, VerificationError
 from rothko.methods.anatomy import WARNING, anatomize
 from rothko.metrics.loss import Loss, loss
-from rothko.policy import Policy
+from rothko.policy import Column, Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
 from rothko.release.place import Place, place_of
@@ -37,7 +38,7 @@ from rothko.release.save import Saved, is_text, sha256, timed
 from rothko.release.sql import connect
 from rothko.release.truth import Told, check_rows, expected, typed_as
 from rothko.release.verify import Verification, is_text_file, open_table, verify
-from rothko.release.write import decoded, write_table
+from rothko.release.write import decoded, said_of, write_table
 from rothko.secret import Secret
 
 GROUP, COUNT = "group", "count"
@@ -101,9 +102,10 @@ class AnatomyRelease:
         timings = dict(self.certificate.timings)
         with place.staging() as stage, ThreadPoolExecutor(2) as pool:
             places = stage.place_for(place.data), stage.place_for(place.sensitive)
+            escape, escaped = self.certificate.policy.csv.escape_formulas, set[str]()
             with timed(timings, "write"):
                 for table, at in zip((self.arrow, self.sensitive_arrow), places, strict=True):
-                    write_table(self._as_written(table, at), at)
+                    escaped |= write_table(self._as_written(table, at), at, escape=escape)
             with timed(timings, "verify"):
                 hashes = [pool.submit(sha256, at) for at in places]
                 checked = self._verified(*places)
@@ -114,6 +116,7 @@ class AnatomyRelease:
                 file=place.data.name,
                 sha256=hashes[0].result(),
                 beside={place.sensitive.name: hashes[1].result()},
+                notes=(*self.certificate.notes, *said_of(escaped)),
             )
             stage.write(place.certificate, certificate.to_json())
             stage.commit()
@@ -135,6 +138,7 @@ class AnatomyRelease:
             self.arrow.num_rows,
             requirements_of(policy),
             policy.missing,
+            values=policy.columns,
             threads=self._threads,
         )
 
@@ -171,6 +175,8 @@ def two_tables(
         codes = np.empty(table.num_rows, dtype=np.int32)
         values = rank(typed_column(column, table[column], policy), codes)
         codes[codes < 0] = len(values)
+        if counts_texts(policy.columns[column]):
+            warn_of_look_alikes({column: values}, stacklevel=5)
     with timed(timings, "partition"):
         groups = anatomize(codes, int(asked.l), secret)
     with timed(timings, "publish"):
@@ -228,6 +234,7 @@ def verified_pair(
     requirements: Sequence[Requirement],
     missing: Sequence[str] = (),
     *,
+    values: Mapping[str, Column] | None = None,
     threads: int = 1,
 ) -> Verification:
     """Verify two tables, and fail closed.
@@ -240,6 +247,8 @@ def verified_pair(
         The columns that both should have.
     rows
         The records that both should tell of.
+    values
+        Sensitive column → what the policy says of it.
     """
     with connect(threads) as connection:
         found = open_table(connection, data, {GROUP}, "exact"), open_table(connection, sensitive, columns[1], "hidden")
@@ -268,8 +277,9 @@ def verified_pair(
         # One row for each record, which is what requirements are about.
         each = connection.sql("SELECT g, v FROM counted, range(counted.n)").to_arrow_table()
     checked = verify(
-        each.rename_columns([GROUP, columns[1][1]]), requirements, {GROUP: [GROUP]}, missing=missing, threads=threads
-    )
+        each.rename_columns([GROUP, columns[1][1]]), requirements, {GROUP: [GROUP]}, missing=missing, values=values,
+        threads=threads,
+    )  # fmt: skip
     for finding in checked.findings:
         if not finding.holds:
             raise _failed(

@@ -28,7 +28,7 @@ from rothko.release.sql import connect
 from rothko.release.staging import staging
 from rothko.release.truth import Fingerprint, Told, check_rows, expected
 from rothko.release.verify import is_text_file, verify
-from rothko.release.write import ENDINGS, RowsFile, as_rows
+from rothko.release.write import ENDINGS, RowsFile, as_rows, said_of
 from rothko.secret import Secret
 
 LEAST = 100_000_000
@@ -48,6 +48,8 @@ class Applied(NamedTuple):
     """The fewest records that share what they show."""
     k: int
     """The k of the release that the recoding comes from (0: none was asked for)."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of the file."""
 
 
 def apply_file(
@@ -89,7 +91,7 @@ def apply_file(
     wanted = Fingerprint()
     with staging(claim) as stage:
         temporary = stage.place_for(target)
-        with RowsFile(temporary) as file:
+        with RowsFile(temporary, escape=phi.policy.csv.escape_formulas) as file:
             for table in tables:
                 recoded, unknown = phi.apply_table(table, source.label)
                 _only_known(recoded, phi)
@@ -123,6 +125,7 @@ def apply_file(
         regions=phi.regions,
         smallest=int(weakest.achieved),
         k=int(weakest.asked) if anonymity else 0,
+        notes=said_of(file.escaped),
     )
 
 

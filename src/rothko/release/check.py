@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ import pyarrow as pa
 
 from rothko.data.csv_dialect import CsvOptions
 from rothko.data.draft import Draft
-from rothko.data.schema import with_one_missing
+from rothko.data.fold import warn_of_look_alikes
+from rothko.data.schema import counts_texts, refuse_unnamed, with_one_missing
 from rothko.data.source import open_source
 from rothko.errors import PolicyError, nearest
 from rothko.flow import as_policy
 from rothko.policy import Policy
+from rothko.release.anatomy import COUNT, GROUP
 from rothko.release.publish import bounds_names, mean_name
 from rothko.release.verify import Verification, verify
 from rothko.threads import count_threads
@@ -68,10 +70,33 @@ def check(
         if name not in source.names:
             raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}")
     columns = [column for columns in shown.values() for column in columns] + list(policy.sensitive)
+    _all_named(source.names, columns, policy, source.label)
     table = source.read(columns, as_text=columns)
-    table = pa.table({name: with_one_missing(name, table[name], policy.missing) for name in columns})
-    found = verify(table, policy.privacy, shown, threads=count_threads(threads))
+    # Which values of a sensitive column are one, and which are missing, is the verifier's to say.
+    table = pa.table(
+        {
+            name: with_one_missing(name, table[name], () if name in policy.sensitive else policy.missing)
+            for name in columns
+        }
+    )
+    unfolded = [name for name in policy.sensitive if counts_texts(policy.columns[name])]
+    warn_of_look_alikes({name: _distinct(table[name]) for name in unfolded}, stacklevel=2)
+    found = verify(
+        table, policy.privacy, shown, missing=policy.missing, values=policy.columns, threads=count_threads(threads)
+    )
     return Check(found, tuple(name for name in policy.identifiers if name in source.names))
+
+
+def _distinct(column: pa.ChunkedArray) -> pa.Array:
+    """The values of a column; texts, which are a dictionary here, as such."""
+    plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return column.unique().cast(plain).drop_null()
+
+
+def _all_named(names: Sequence[str], shown: Sequence[str], policy: Policy, label: str) -> None:
+    """Refuse columns that the policy does not name, as anonymize does: what they tell is not looked at."""
+    added = (GROUP, COUNT) if policy.method.name == "anatomy" else ()
+    refuse_unnamed([name for name in names if name not in (*policy.columns, *shown, *added)], label)
 
 
 def published_in(name: str, names: tuple[str, ...], label: str, policy: Policy) -> tuple[str, ...]:

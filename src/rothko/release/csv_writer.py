@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.line import as_text
+from rothko.release.formulas import escaped
+from rothko.release.kinds import cell_texts
 from rothko.release.rows import Rows
 
 BLOCK = 1 << 16
@@ -28,13 +29,25 @@ Piece = tuple[pa.Array, NDArray[np.int32]]
 """Texts, and which of them each row shows."""
 
 
-def write_csv(rows: Rows, file: BinaryIO, *, delimiter: str = ",", header: bool = True, threads: int = 1) -> None:
+def write_csv(
+    rows: Rows, file: BinaryIO, *, delimiter: str = ",", header: bool = True, escape: bool = True, threads: int = 1
+) -> set[str]:
     """Write rows as CSV (RFC 4180, UTF-8, LF): quotes only where a field needs them, nothing for null.
 
-    Without a header they go on from rows that were written before.
+    Parameters
+    ----------
+    header
+        Without one they go on from rows that were written before.
+    escape
+        Put an apostrophe before cells that spreadsheets take for formulas.
+
+    Returns
+    -------
+    The columns in which there were such cells.
     """
     count = len(rows.classes)
-    pieces = _pieces(rows, delimiter)
+    cells = _Cells(escape)
+    pieces = _pieces(rows, delimiter, cells)
 
     def block(begin: int) -> memoryview:
         """The bytes of some lines: joined, their texts lie one after the other."""
@@ -48,9 +61,25 @@ def write_csv(rows: Rows, file: BinaryIO, *, delimiter: str = ",", header: bool 
     with ThreadPoolExecutor(threads) as pool:
         for lines in _in_turn(pool, block, range(0, count, BLOCK), threads):
             file.write(lines)
+    return cells.escaped
 
 
-def _pieces(rows: Rows, delimiter: str) -> list[Piece]:
+class _Cells:
+    """Values as the texts of cells, and the columns that had some to escape."""
+
+    def __init__(self, escape: bool) -> None:
+        self._escape = escape
+        self.escaped: set[str] = set()
+
+    def __call__(self, name: str, values: pa.Array) -> pa.Array:
+        texts = cell_texts(values)
+        safe = escaped(texts) if self._escape else texts
+        if safe is not texts:
+            self.escaped.add(name)
+        return safe
+
+
+def _pieces(rows: Rows, delimiter: str, cells: _Cells) -> list[Piece]:
     """Lines in pieces: neighbouring published columns together, by class; kept columns by their values."""
     # A lone empty field would be an empty line, which readers skip.
     empty = '""' if len(rows.columns) == 1 else ""
@@ -58,23 +87,24 @@ def _pieces(rows: Rows, delimiter: str) -> list[Piece]:
     for published, names in groupby(rows.names, key=lambda name: name in rows.published):
         if published:
             shown = [column for name in names for column in rows.published[name]]
-            fields = [_fields(as_text(c.values), delimiter, empty).take(pa.array(c.of_class)) for c in shown]
+            fields = [_fields(cells(c.name, c.values), delimiter, empty).take(pa.array(c.of_class)) for c in shown]
             pieces.append((_joined(fields, delimiter), rows.classes))
         else:
-            pieces += [_kept(rows.kept[name], delimiter, empty) for name in names]
+            pieces += [_kept(name, rows.kept[name], delimiter, empty, cells) for name in names]
     ends = [delimiter] * (len(pieces) - 1) + ["\n"]
     return [
         (_joined([texts, pa.scalar(end, LARGE)], ""), index) for (texts, index), end in zip(pieces, ends, strict=True)
     ]
 
 
-def _kept(column: pa.ChunkedArray, delimiter: str, empty: str) -> Piece:
+def _kept(name: str, column: pa.ChunkedArray, delimiter: str, empty: str, cells: _Cells) -> Piece:
     array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
     if not pa.types.is_dictionary(array.type):
-        array = pc.dictionary_encode(as_text(array))
-    values = pa.concat_arrays([as_text(array.dictionary), pa.nulls(1, pa.string())])
+        array = pc.dictionary_encode(cell_texts(array))
+    texts = cells(name, array.dictionary)
+    values = pa.concat_arrays([texts, pa.nulls(1, texts.type)])
     indices = pc.fill_null(array.indices, len(array.dictionary)) if array.indices.null_count else array.indices
     return _fields(values, delimiter, empty), np.asarray(indices.to_numpy(zero_copy_only=False), dtype=np.int32)
 

@@ -26,7 +26,7 @@ from rothko.engines.part import LargeClass
 from rothko.methods.partition import Cuts, Partition
 from rothko.metrics.workload import ClassifyLoss, RegressLoss, TaskLoss, combine_tasks, entropy, variance
 from rothko.policy import Policy
-from rothko.release.publish import Published, is_numeric, mean_name, publish
+from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish
 from rothko.release.rows import random_order, row_keys
 from rothko.release.tables import Tables
 from rothko.workload.tasks import Classify, Model, Task
@@ -119,7 +119,10 @@ def _mean(column: Published, outline: Outline, i: int, found: Sums) -> Published
     numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
     held = np.flatnonzero(counts)
     lowest = numbers[held[0]]
-    mean = float(np.dot(counts[held], numbers[held] - lowest)) / found.rows + lowest
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(np.dot(counts[held], numbers[held] - lowest)) / found.rows + lowest
+    if not math.isfinite(mean):
+        mean = exact_mean(numbers[held], counts[held])
     return Published(column.name, pa.array([mean], pa.float64(), from_pandas=True), np.zeros(1, dtype=np.int32))
 
 

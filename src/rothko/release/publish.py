@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -358,6 +359,19 @@ def _bounds(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tupl
     return tuple(columns)
 
 
+def exact_mean(numbers: NDArray[np.float64], times: NDArray[np.int64] | None = None) -> float:
+    """The mean of numbers whose sum is no number of this size; NaN where one is missing.
+
+    >>> exact_mean(np.array([1e308, 1e308])), exact_mean(np.array([-1e308, 1e308, 3.0]))
+    (1e+308, 1.0)
+    """
+    if np.isnan(numbers).any():
+        return float("nan")
+    times = np.ones(len(numbers), dtype=np.int64) if times is None else times
+    total = sum(Fraction(x) * n for x, n in zip(numbers.tolist(), times.tolist(), strict=True))
+    return float(total / int(times.sum()))
+
+
 def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition, name: str) -> Published:
     """The mean of each class; missing where the class has missing values."""
     if line.upper is not None:
@@ -372,7 +386,10 @@ def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition, 
     # Counted from the smallest number of the class: the mean of large, close numbers keeps its digits, and a
     # far number in another class takes nothing from it.
     lowest = numbers[partition.low[:, i]]
-    held = numbers[codes] - np.repeat(lowest, partition.sizes)
-    means = np.add.reduceat(held, partition.starts[:-1]) / partition.sizes + lowest
+    with np.errstate(over="ignore", invalid="ignore"):
+        held = numbers[codes] - np.repeat(lowest, partition.sizes)
+        means = np.add.reduceat(held, partition.starts[:-1]) / partition.sizes + lowest
+    for c in np.flatnonzero(~np.isfinite(means)).tolist():
+        means[c] = exact_mean(numbers[codes[partition.starts[c] : partition.starts[c + 1]]])
     values, of_class = np.unique(means, return_inverse=True, equal_nan=True)
     return Published(name, pa.array(values, from_pandas=True), of_class.astype(np.int32))

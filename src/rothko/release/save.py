@@ -74,7 +74,10 @@ def verified(
     published
         Quasi-identifier → the columns that publish it.
     """
-    found = verify(data, policy.privacy, published, missing=policy.missing, threads=threads, memory=memory, spill=spill)
+    found = verify(
+        data, policy.privacy, published, missing=policy.missing, values=policy.columns, threads=threads, memory=memory,
+        spill=spill,
+    )  # fmt: skip
     if found.columns != tuple(columns) or found.rows != rows:
         raise VerificationError(
             "Verification failed: the written table has other rows or columns than it should; nothing was released."

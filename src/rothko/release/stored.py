@@ -23,13 +23,14 @@ from rothko.errors import InputError
 from rothko.metrics.loss import Loss
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
+from rothko.release.kinds import refuse_kinds, restored
 from rothko.release.place import Place, place_of
 from rothko.release.recoding import Recoding, columns_of, copied
 from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed, verified
 from rothko.release.sql import connect, parquet_rows
 from rothko.release.tables import Holder
 from rothko.release.truth import Fingerprint, Told, check_rows, found
-from rothko.release.write import RowsFile, as_rows, decoded, explained
+from rothko.release.write import RowsFile, as_rows, decoded, explained, said_of
 
 PIECE = 1 << 18
 """Rows that are read back at a time."""
@@ -53,6 +54,10 @@ class Written:
     """The columns; none of the records."""
     fingerprint: Fingerprint
     """Of the rows that the records must be shown as."""
+    kinds: dict[str, pa.DataType]
+    """Kept columns → their type, which Parquet may not have."""
+    escaped: frozenset[str] = frozenset()
+    """Columns of a text file with cells that were escaped."""
     typed: bool = False
     """Whether the fingerprint is that of columns with the types of their values."""
 
@@ -108,7 +113,7 @@ class StoredRelease:
     def arrow(self) -> pa.Table:
         """The released rows as an Arrow table, all of them; published texts are dictionaries of what is shown."""
         with _opened(self._there(self._data), self._written) as file:
-            return file.read()
+            return restored(file.read(), self._written.kinds)
 
     @property
     def table(self) -> Any:
@@ -141,13 +146,9 @@ class StoredRelease:
             recoded: dict[str, str] = {}
             with timed(timings, "write"):
                 written = rewrite(
-                    stored,
-                    temporary,
-                    self._written,
-                    typed=not is_text(place.data),
-                    threads=self._threads,
-                    memory=self._memory,
-                )
+                    stored, temporary, self._written, typed=not is_text(place.data), threads=self._threads,
+                    escape=self.certificate.policy.csv.escape_formulas, memory=self._memory,
+                )  # fmt: skip
                 if self._recoding is not None and place.recoding is not None:
                     recoded = stage_recoding(copied(self._there(self._recoding), place.recoding), stage)
             with timed(timings, "verify"):
@@ -170,6 +171,7 @@ class StoredRelease:
                 file=place.data.name,
                 sha256=hashed.result(),
                 recoding=recoded,
+                notes=(*self.certificate.notes, *said_of(written.escaped)),
             )
             stage.write(place.certificate, certificate.to_json())
             stage.commit()
@@ -184,16 +186,26 @@ class StoredRelease:
 
 
 def rewrite(
-    stored: Path, target: Path, written: Written, *, typed: bool, threads: int = 1, memory: int | None = None
+    stored: Path,
+    target: Path,
+    written: Written,
+    *,
+    typed: bool,
+    escape: bool = True,
+    threads: int = 1,
+    memory: int | None = None,
 ) -> Written:
-    """Write the rows of a stored release to another file, some at a time; what that must hold comes back.
+    """Write the rows of a stored release to another file, some at a time; what was written, and must be there.
 
     Parameters
     ----------
     typed
         Give kept columns of a text file the types of their values.
+    escape
+        In text files, put an apostrophe before cells that spreadsheets take for formulas.
     """
     types = written.types if typed else {}
+    refuse_kinds((pa.field(name, types.get(name, kind)) for name, kind in written.kinds.items()), target)
     if target.suffix == stored.suffix and not types:
         with explained(target):
             shutil.copyfile(stored, target)
@@ -201,13 +213,13 @@ def rewrite(
     written.check_rows(stored, threads=threads, memory=memory, spill=stored.parent)
     with connect(threads, memory=memory, spill=stored.parent) as connection:
         wanted = found(stored, written.told, text=is_text(target), types=types, connection=connection)
-    with _opened(stored, written) as file, RowsFile(target, threads=threads) as out:
+    with _opened(stored, written) as file, RowsFile(target, escape=escape, threads=threads) as out:
         for batch in file.iter_batches(PIECE, use_threads=threads > 1):
-            table = pa.Table.from_batches([batch])
+            table = restored(pa.Table.from_batches([batch]), written.kinds)
             columns = dict(columns_of(table))
             columns |= {name: pc.cast(pc.cast(columns[name], pa.string()), kind) for name, kind in types.items()}
             out.write(as_rows(pa.table(columns)))
-    return replace(written, fingerprint=wanted, typed=bool(types))
+    return replace(written, fingerprint=wanted, typed=bool(types), escaped=frozenset(out.escaped))
 
 
 def _opened(stored: Path, written: Written) -> pq.ParquetFile:

@@ -28,11 +28,13 @@ from rothko.errors import PolicyError
 from rothko.methods.partition import Cuts, Partition
 from rothko.metrics.loss import Loss, class_widths, combine, loss
 from rothko.metrics.seen import Seen
-from rothko.metrics.workload import View, combine_tasks, workload_loss
+from rothko.metrics.venn import total
+from rothko.metrics.workload import SelectLoss, View, combine_tasks, selections_of, venn_of, workload_loss
 from rothko.policy import Policy
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
+from rothko.release.kinds import refuse_kinds
 from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class, tasks_of
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.publish import Published, publish
@@ -44,7 +46,7 @@ from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.tables import Tables
 from rothko.release.truth import Fingerprint, Told, expected
 from rothko.release.verify import Verification
-from rothko.release.write import Content, RowsFile, write_content
+from rothko.release.write import Content, RowsFile, said_of, write_content
 from rothko.workload.tasks import Model
 
 Certify = Callable[[Verification, Loss], Certificate]
@@ -84,12 +86,16 @@ def lost_by(
     if not policy.workload:
         return lost
     view = View.of(encoded, partition, classes, published, policy)
-    return replace(lost, workload=workload_loss(view, policy.workload))
+    selections = selections_of(view, policy.workload)
+    tasks = workload_loss(view, policy.workload, selections)
+    return replace(lost, workload=tasks, venn=venn_of(view, selections))
 
 
 def public(lost: Loss) -> Loss:
     """What of a loss may go with the release."""
-    return replace(lost, workload=tuple(task.public(lost.smallest_class) for task in lost.workload))
+    told = iter([] if lost.venn is None else lost.venn.tellable(lost.smallest_class))
+    tasks = tuple(task.public(tell=isinstance(task, SelectLoss) and next(told)) for task in lost.workload)
+    return replace(lost, workload=tasks, venn=None)
 
 
 class Sink:
@@ -105,6 +111,8 @@ class Sink:
         The most bytes for what is counted by SQL at the end.
     typing
         Find out the types of kept columns that are text.
+    private
+        The file does not leave; see :func:`rothko.release.kinds.refuse_kinds`.
     """
 
     def __init__(
@@ -119,6 +127,7 @@ class Sink:
         threads: int = 1,
         memory: int | None = None,
         typing: bool = False,
+        private: bool = False,
     ) -> None:
         if policy.order == "keep":
             raise PolicyError(
@@ -126,7 +135,7 @@ class Sink:
             )
         self.timings: dict[str, float] = {}
         """Seconds spent on ``publish``, ``write`` and ``measure``."""
-        self._file = RowsFile(path, threads=threads)
+        self._file = RowsFile(path, escape=policy.csv.escape_formulas, private=private, threads=threads)
         self._policy, self._outline, self._names, self._tables = policy, outline, tuple(names), tables
         self._seed, self._threads, self._memory = seed, threads, memory
         self._branches: Branches | None = None
@@ -145,6 +154,7 @@ class Sink:
         self._sql = self._open.enter_context(connect(threads, memory=memory, spill=tables.folder))
         self._typing = typing
         self._types: dict[str, pa.DataType] = {}
+        self._kinds: dict[str, pa.DataType] = {}
 
     def add(self, part: Part | LargeClass) -> None:
         """Publish a part, and append its rows to the file."""
@@ -193,18 +203,20 @@ class Sink:
                 rows = assemble(self._names, published, coded.kept, classes, None, threads=self._threads)
                 self._note_truth(rows, coded.kept, classes, part.outline.encoded(coded))
         with timed(self.timings, "measure"):
-            tasks = []
+            losses = []
             nobody = found.box_of(part, part.outline.nobody())
             for coded in part.batches() if self._policy.workload else ():
                 encoded, partition = found.box_of(part, coded)
                 classes = np.zeros(coded.rows, dtype=np.int32)
-                tasks.append(lost_by(encoded, partition, classes, published, self._policy).workload)
+                losses.append(lost_by(encoded, partition, classes, published, self._policy))
                 for seen in self._seen.values():
                     seen.add(encoded.targets[seen.target].codes, classes, published)
             widths = [line.width(found.low[i : i + 1], found.high[i : i + 1]) for i, line in enumerate(nobody[0].lines)]
             lost = loss(nobody[0].lines, np.stack(widths, axis=1), np.array([part.rows]))
             self._rows.append(part.rows)
-            self._losses.append(replace(lost, workload=tasks_of(found, tasks, self._policy.workload, part.outline)))
+            tasks = tasks_of(found, [one.workload for one in losses], self._policy.workload, part.outline)
+            venn = total(one.venn for one in losses)
+            self._losses.append(replace(lost, workload=tasks, venn=None if venn is None else venn.as_one_class()))
             self._add_branch(part.leaf, nobody[1], published)
 
     def _write_some(
@@ -236,6 +248,7 @@ class Sink:
         if not self._columns:
             self._columns = tuple(rows.columns)
             self._published = {name: tuple(c.name for c in shown) for name, shown in rows.published.items()}
+            self._kinds = dict(zip(rows.kept.column_names, rows.kept.schema.types, strict=True))
 
     def _add_branch(self, leaf: int, partition: Partition, published: Mapping[str, Sequence[Published]]) -> None:
         if partition.cuts is not None:
@@ -251,12 +264,15 @@ class Sink:
             tasks = list(combine_tasks([one.workload for one in self._losses], self._outline.domains))
             for i, seen in self._seen.items():
                 tasks[i] = seen.loss(threads=self._threads, memory=self._memory, spill=self._tables.folder)
-            lost = public(replace(lost, workload=tuple(tasks)))
+            venn = total(one.venn for one in self._losses)
+            lost = public(replace(lost, workload=tuple(tasks), venn=venn))
         types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
         self._open.close()
         assert self._told is not None
-        rows = sum(self._rows)
-        return Written(rows, self._columns, self._published, lost, self._branches, types, self._told, self._fingerprint)
+        return Written(
+            sum(self._rows), self._columns, self._published, lost, self._branches, types, self._told,
+            self._fingerprint, self._kinds, frozenset(self._file.escaped),
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -307,19 +323,24 @@ class Stream:
         # Columns that are text in the source get types in a file that has them; which, all parts together tell.
         typing = is_text(self.source.path) and not is_text(place.data)
         with self._taken(), place.staging() as stage:
+            refuse_kinds(self._kept(), place.data)
             temporary = stage.place_for(place.data)
             untyped = self.spill.folder / "untyped.parquet"
             timings: dict[str, float] = {}
-            written = self._write(untyped if typing else temporary, timings, typing=typing)
+            written = self._write(untyped if typing else temporary, timings, typing=typing, private=typing)
             if typing:
                 with timed(timings, "write"):
-                    written = rewrite(untyped, temporary, written, typed=True, threads=self.threads, memory=self.memory)
+                    written = rewrite(
+                        untyped, temporary, written, typed=True, escape=self.policy.csv.escape_formulas,
+                        threads=self.threads, memory=self.memory,
+                    )  # fmt: skip
                     untyped.unlink()
             with timed(timings, "write"):
                 phi = place.recoding
                 recoded = {} if phi is None else stage_recoding(self._recoding_files(written, phi), stage)
             certificate = self._certified(temporary, written, timings)
-            certificate = replace(certificate, file=place.data.name, recoding=recoded)
+            notes = (*certificate.notes, *said_of(written.escaped))
+            certificate = replace(certificate, file=place.data.name, recoding=recoded, notes=notes)
             stage.write(place.certificate, certificate.to_json())
             stage.commit()
         return Saved(place.data, place.certificate, place.recoding if recoded else None, certificate)
@@ -329,7 +350,8 @@ class Stream:
         timings: dict[str, float] = {}
         data, recoding_path = self.spill.folder / "release.parquet", self.spill.folder / RECODING
         with self._taken():
-            written = self._write(data, timings, typing=is_text(self.source.path))
+            refuse_kinds(self._kept(), data, private=True)
+            written = self._write(data, timings, typing=is_text(self.source.path), private=True)
             with timed(timings, "write"):
                 for path, content in self._recoding_files(written, recoding_path).items():
                     write_content(content, path)
@@ -343,6 +365,12 @@ class Stream:
         """What the recoding consists of, if there is one."""
         return {} if written.branches is None else written.branches.files(path, self.top())
 
+    def _kept(self) -> pa.Schema:
+        """The columns that are released as they are, with their types; a text file has none."""
+        names = [name for name in self.source.names if name in self.policy.sensitive + self.policy.kept]
+        first = next(iter(self.source.batches(names, as_text=names, rows=1)), None) if names else None
+        return pa.schema([]) if first is None else first.schema
+
     @contextmanager
     def _taken(self) -> Iterator[None]:
         """Remove the private folder at once where anything fails: an error that is kept would keep it, too."""
@@ -352,7 +380,7 @@ class Stream:
             self.spill.close()
             raise
 
-    def _write(self, path: Path, timings: dict[str, float], *, typing: bool) -> Written:
+    def _write(self, path: Path, timings: dict[str, float], *, typing: bool, private: bool = False) -> Written:
         """Put every part into a file."""
         sink = Sink(
             path,
@@ -364,6 +392,7 @@ class Stream:
             threads=self.threads,
             memory=self.memory,
             typing=typing,
+            private=private,
         )
         with sink:
             parts = iter(self.parts)

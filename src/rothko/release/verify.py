@@ -8,7 +8,6 @@ table at all), the columns that may be known from elsewhere, and the requirement
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +22,14 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rothko.errors import VerificationError
+from rothko.policy import Column
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import NUMBER, Domain
 from rothko.release.sql import Batches, connect, file_literal, literal, parquet_rows
+from rothko.release.value_sql import value_of
 
+LONGEST = 1 << 40
+"""The most bytes of a line of a text file: any number of them. What is read is held as it comes, whatever this is."""
 AS_WRITTEN = (
     "compression = 'none', hive_partitioning = false, filename = false, null_padding = false, ignore_errors = false"
 )
@@ -83,6 +86,7 @@ def verify(
     quasi_identifiers: Mapping[str, Sequence[str]],
     *,
     missing: Sequence[str] = (),
+    values: Mapping[str, Column] | None = None,
     threads: int = 1,
     memory: int | None = None,
     spill: Path | None = None,
@@ -97,6 +101,8 @@ def verify(
         Quasi-identifier → the columns that publish it.
     missing
         Tokens that stand for a missing value.
+    values
+        Sensitive column → what the policy says of it: which of its values are one.
     memory
         The most bytes that the counting may take; beyond them it goes on in files under ``spill``.
     spill
@@ -119,11 +125,14 @@ def verify(
                 domain = None
                 if column is None:
                     _group(connection, by)
-                elif needs == "moments":
-                    _measure(connection, by, column, _number_of(column, columns), missing)
                 else:
-                    _count(connection, by, _one_missing(_number_of(column, columns), missing))
-                    domain = _domain(connection, column)
+                    place = _number_of(column, columns)
+                    value = value_of(connection, column, place, (values or {}).get(column), missing)
+                    if needs == "moments":
+                        _measure(connection, by, column, place, value, missing)
+                    else:
+                        _count(connection, by, value)
+                        domain = _domain(connection, column)
                 [(rows, count)] = connection.execute("SELECT coalesce(sum(size), 0), count(*) FROM class").fetchall()
                 if over == everything:
                     classes = count
@@ -176,7 +185,7 @@ def _count(connection: duckdb.DuckDBPyConnection, by: Sequence[str], value: str)
 
 
 def _measure(
-    connection: duckdb.DuckDBPyConnection, by: Sequence[str], name: str, column: str, missing: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, by: Sequence[str], name: str, column: str, value: str, missing: Sequence[str]
 ) -> None:
     """Make ``class(class, size, present, squares)``: how many numbers there are, and their squares around the mean.
 
@@ -186,7 +195,7 @@ def _measure(
     [kind] = connection.sql(f"SELECT {column} FROM released LIMIT 0").types
     text = str(kind) == "VARCHAR"
     if text:
-        absent, number = f"{_one_missing(column, missing)} = ''", f"TRY_CAST(trim({column}) AS DOUBLE)"
+        absent, number = f"{value} = ''", f"TRY_CAST(trim({value}) AS DOUBLE)"
     else:
         number = f"TRY_CAST({column} AS DOUBLE)"
         tokens = [repr(float(token)) for token in missing if re.fullmatch(NUMBER, token.strip())]
@@ -199,7 +208,7 @@ def _measure(
         "coalesce(avg(x) FILTER (NOT absent AND isfinite(x)), 0) FROM numbers"
     ).fetchall()
     if bad or kind.id in ("boolean", "date", "timestamp", "time"):
-        _count(connection, by, _one_missing(column, missing))
+        _count(connection, by, value)
         numbers = _domain(connection, name).numbers  # tells what is wrong with them
         raise AssertionError(f"{len(numbers)} numbers were not read as such")
     connection.execute(
@@ -243,17 +252,6 @@ def _find(
     )
 
 
-def _one_missing(column: str, missing: Sequence[str]) -> str:
-    """A sensitive column as text in which everything that means missing is the empty text."""
-    text = f"coalesce(CAST({column} AS VARCHAR), '')"
-    number = f"typeof({column}) IN ('FLOAT', 'DOUBLE')"
-    absent = [f"{number} AND {text} = 'nan'", *(f"{text} = {literal(token)}" for token in missing)]
-    # By value, as the tokens are when the data is read: -9, -9.0 and -9.00 are the same number.
-    values = [repr(float(token)) for token in missing if re.fullmatch(NUMBER, token.strip())]
-    absent += [f"typeof({column}) <> 'VARCHAR' AND TRY_CAST({text} AS DOUBLE) = {value}" for value in values]
-    return f"CASE WHEN {' OR '.join(absent)} THEN '' WHEN {number} AND {text} = '-0.0' THEN '0.0' ELSE {text} END"
-
-
 def open_table(
     connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, used: Collection[str], table: str = "released"
 ) -> tuple[str, ...]:
@@ -263,7 +261,9 @@ def open_table(
     """
     if isinstance(data, pa.Table):
         names = data.column_names
-        connection.register(table, data.rename_columns([f"c{i}" for i in range(len(names))]))
+        # Not the others: DuckDB does not know every type that may be kept.
+        places = [i for i, name in enumerate(names) if name in used]
+        connection.register(table, data.select(places).rename_columns([f"c{i}" for i in places]))
         return tuple(names)
     name = data.name.lower()
     if name.endswith((".arrow", ".feather")):
@@ -273,12 +273,13 @@ def open_table(
         return tuple(names)
     if is_text_file(data):
         delimiter = "\t" if name.endswith(".tsv") else ","
-        names = next(csv.reader(io.StringIO(_first_line(data), newline=""), delimiter=delimiter))
+        with data.open(encoding="utf-8", newline="") as file:  # a name may have line ends
+            names = next(csv.reader(file, delimiter=delimiter))
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
         rows = (
             f"read_csv({file_literal(data)}, delim = {literal(delimiter)}, header = true, quote = '\"', "
             f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, {AS_WRITTEN}, "
-            f"columns = {{{columns}}})"
+            f"max_line_size = {LONGEST}, columns = {{{columns}}})"
         )
         connection.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM {rows}")
         return tuple(names)
@@ -316,11 +317,6 @@ def _arrow_batches(path: Path, used: Sequence[int]) -> Batches:
 
 def _number_of(column: str, columns: Sequence[str]) -> str:
     return f"c{columns.index(column)}"
-
-
-def _first_line(path: Path) -> str:
-    with path.open(encoding="utf-8", newline="") as file:
-        return file.readline()
 
 
 def _number(value: float) -> float | int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Self, TypeAlias
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rothko.errors import OutputError
 from rothko.release.csv_writer import write_csv
+from rothko.release.kinds import refuse_kinds
 from rothko.release.rebuilt import rebuilt
 from rothko.release.rows import Rows, assemble
 
@@ -37,15 +38,29 @@ Content: TypeAlias = str | pa.Table | pa.RecordBatchReader
 """What goes with the data: text, or a table."""
 
 
-def write_rows(rows: Rows, path: Path, *, threads: int = 1) -> None:
-    """Write rows in the format of the path's ending."""
-    with RowsFile(path, threads=threads) as file:
+def write_rows(rows: Rows, path: Path, *, escape: bool = True, threads: int = 1) -> set[str]:
+    """Write rows in the format of the path's ending; returns the columns with cells that were escaped."""
+    with RowsFile(path, escape=escape, threads=threads) as file:
         file.write(rows)
+    return file.escaped
 
 
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table in the format of the path's ending."""
-    write_rows(as_rows(table), path)
+def write_table(table: pa.Table, path: Path, *, escape: bool = True) -> set[str]:
+    """Write a table in the format of the path's ending; returns the columns with cells that were escaped."""
+    return write_rows(as_rows(table), path, escape=escape)
+
+
+def said_of(escaped: Iterable[str]) -> tuple[str, ...]:
+    """What a person should know of cells that were escaped."""
+    names = ", ".join(repr(name) for name in sorted(escaped))
+    return (
+        (
+            f"Cells that a spreadsheet takes for formulas have an apostrophe before them, in {names}; "
+            "csv: {escape-formulas: false} leaves them as they are.",
+        )
+        if names
+        else ()
+    )
 
 
 def as_rows(table: pa.Table, order: NDArray[np.integer] | None = None) -> Rows:
@@ -54,19 +69,34 @@ def as_rows(table: pa.Table, order: NDArray[np.integer] | None = None) -> Rows:
 
 
 class RowsFile:
-    """A file that rows are appended to, in the format of its ending; the first ones settle the types of its columns."""
+    """A file that rows are appended to, in the format of its ending; the first ones settle the types of its columns.
 
-    def __init__(self, path: Path, *, threads: int = 1) -> None:
+    Parameters
+    ----------
+    escape
+        In text files, put an apostrophe before cells that spreadsheets take for formulas.
+    private
+        The file does not leave; see :func:`rothko.release.kinds.refuse_kinds`.
+    """
+
+    def __init__(self, path: Path, *, escape: bool = True, private: bool = False, threads: int = 1) -> None:
         self.path = path
+        self.escaped: set[str] = set()
+        """The columns with cells that were escaped."""
+        self._private = private
+        self._checked = False
         name = path.name.lower()
         self._format: _Csv | _Parquet | _Arrow
         if name.endswith((".csv", ".tsv")):
-            self._format = _Csv(path, threads, "\t" if name.endswith(".tsv") else ",")
+            self._format = _Csv(path, threads, "\t" if name.endswith(".tsv") else ",", escape, self.escaped)
         else:
             self._format = (_Parquet if name.endswith(".parquet") else _Arrow)(path, threads)
 
     def write(self, rows: Rows) -> None:
         """Append rows: a few hundred thousand at a time are put together, however many there are."""
+        if not self._checked:
+            refuse_kinds(rows.kept.schema, self.path, private=self._private)
+            self._checked = True
         with explained(self.path):
             self._format.write(rows)
 
@@ -83,14 +113,17 @@ class RowsFile:
 
 
 class _Csv:
-    def __init__(self, path: Path, threads: int, delimiter: str) -> None:
+    def __init__(self, path: Path, threads: int, delimiter: str, escape: bool, escaped: set[str]) -> None:
         self._path, self._threads, self._delimiter = path, threads, delimiter
+        self._escape, self._escaped = escape, escaped
         self._file: BinaryIO | None = None
 
     def write(self, rows: Rows) -> None:
         header = self._file is None
         self._file = self._file or self._path.open("wb")
-        write_csv(rows, self._file, delimiter=self._delimiter, header=header, threads=self._threads)
+        self._escaped |= write_csv(
+            rows, self._file, delimiter=self._delimiter, header=header, escape=self._escape, threads=self._threads
+        )
 
     def close(self) -> None:
         if self._file is not None:

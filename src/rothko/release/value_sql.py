@@ -1,0 +1,115 @@
+"""The values of a sensitive column as the verifier counts them: texts by SQL, the same for the same value.
+
+What is one value is the policy's to say: with ``type: number`` 1, 1.0 and 1e0 are one, with ``fold: true`` texts that
+look alike are. The encoder decides the same in PyArrow (:mod:`rothko.data.schema`); nothing here calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import duckdb
+
+from rothko.data.fold import BLANKS, UNSEEN
+from rothko.data.schema import DATE, NUMBER, TIMESTAMP, WHOLE
+from rothko.errors import InputError
+from rothko.policy import Column, Role
+from rothko.release.formulas import unescaped_sql
+from rothko.release.sql import literal
+
+AS_THEY_ARE = Column(role=Role.SENSITIVE)
+"""How the values of a column are read that the policy says nothing of."""
+BLANK = r"' ' || chr(9) || chr(10) || chr(12) || chr(13)"
+"""What the patterns of numbers and dates allow around them."""
+
+
+def value_of(
+    connection: duckdb.DuckDBPyConnection, name: str, column: str, spec: Column | None, missing: Sequence[str]
+) -> str:
+    """A sensitive column of the table ``released`` as text in which everything that means missing is the empty text.
+
+    Parameters
+    ----------
+    name
+        What the column is called in messages.
+    column
+        The column as SQL writes it.
+    spec
+        What the policy says of it.
+    missing
+        Tokens that stand for a missing value.
+    """
+    spec = spec or AS_THEY_ARE
+    [kind] = connection.sql(f"SELECT {column} FROM released LIMIT 0").types
+    if str(kind) != "VARCHAR":
+        return _one_missing(_day(column) if spec.type == "date" and "TIMESTAMP" in str(kind) else column, missing)
+    text = unescaped_sql(column)
+    if spec.fold:
+        tokens = " OR ".join(f"{_folded(text)} = {_folded(literal(token))}" for token in missing)
+        return f"CASE WHEN {tokens or 'false'} THEN '' ELSE coalesce({_folded(text)}, '') END"
+    tokens = ", ".join(literal(token) for token in ("", *missing))
+    present = f"CASE WHEN {text} NOT IN ({tokens}) THEN {text} END"
+    if spec.type in ("auto", "text"):
+        return f"coalesce({present}, '')"
+    return _read_as(connection, name, present, spec.type)
+
+
+def _read_as(connection: duckdb.DuckDBPyConnection, name: str, present: str, kind: str) -> str:
+    """Texts by the number or the date that they stand for; the empty text where there is none."""
+    pattern = {"number": NUMBER, "date": DATE, "timestamp": TIMESTAMP}[kind]
+    [(bad, whole)] = connection.execute(
+        f"SELECT count(*) FILTER (NOT coalesce(regexp_full_match({_word('present', kind)}, {_bare(pattern)}) "
+        f"AND {_cast('present', kind)} IS NOT NULL, false)), "
+        f"coalesce(bool_and(regexp_full_match(present, {_bare(WHOLE)})), false) "
+        f"FROM (SELECT DISTINCT {present} AS present FROM released) WHERE present IS NOT NULL"
+    ).fetchall()
+    if bad:
+        raise InputError(
+            f"Column {name!r}: {bad} distinct value(s) cannot be read as a {kind}; list them under 'missing' or "
+            "set 'type: text'."
+        )
+    if kind != "number":
+        return f"coalesce(CAST({_cast(present, kind)} AS VARCHAR), '')"
+    if whole:  # by way of a float, 18 digits would not survive
+        return f"coalesce(CAST(CAST(regexp_extract({_word(present, kind)}, '^[+-]?[0-9]+') AS BIGINT) AS VARCHAR), '')"
+    number = _cast(present, kind)
+    text = f"regexp_replace(CAST({number} AS VARCHAR), '[.]0$', '')"
+    return f"CASE WHEN {number} = 0 THEN '0' ELSE coalesce({text}, '') END"
+
+
+def _word(text: str, kind: str) -> str:
+    """A text without what the patterns allow around a number or a date."""
+    bare = f"trim({text}, {BLANK})"
+    return bare if kind == "number" else f"replace(rtrim({bare}, 'Z'), 'T', ' ')"
+
+
+def _cast(text: str, kind: str) -> str:
+    return f"TRY_CAST({_word(text, kind)} AS {({'number': 'DOUBLE'}).get(kind, kind.upper())})"
+
+
+def _bare(pattern: str) -> str:
+    """A pattern of a whole text, as SQL writes it."""
+    return literal(pattern.removeprefix("^").removesuffix("$"))
+
+
+def _day(column: str) -> str:
+    """The day of a point in time."""
+    return f"CAST({column} AS DATE)"
+
+
+def _folded(text: str) -> str:
+    """What :func:`rothko.data.fold.folded` does."""
+    seen = f"nfc_normalize(regexp_replace({text}, {literal(UNSEEN)}, '', 'g'))"
+    return f"trim(regexp_replace(nfc_normalize(lower(upper({seen}))), {literal(BLANKS)}, ' ', 'g'), ' ')"
+
+
+def _one_missing(column: str, missing: Sequence[str]) -> str:
+    """A column that is no text."""
+    text = f"coalesce(CAST({column} AS VARCHAR), '')"
+    number = f"typeof({column}) IN ('FLOAT', 'DOUBLE')"
+    absent = [f"{number} AND {text} = 'nan'", *(f"{text} = {literal(token)}" for token in missing)]
+    # By value, as the tokens are when the data is read: -9, -9.0 and -9.00 are the same number.
+    values = [repr(float(token)) for token in missing if re.fullmatch(NUMBER, token)]
+    absent += [f"TRY_CAST({text} AS DOUBLE) = {value}" for value in values]
+    return f"CASE WHEN {' OR '.join(absent)} THEN '' WHEN {number} AND {text} = '-0.0' THEN '0.0' ELSE {text} END"
