@@ -14,7 +14,7 @@ the sum has no need to go through the writer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,13 +23,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.line import Line, as_text
+from rothko.data.line import Line
 from rothko.errors import VerificationError
+from rothko.release.column_sql import name_of
 from rothko.release.coverage import Values, check_coverage
+from rothko.release.formulas import unescaped_sql
+from rothko.release.kinds import cell_texts
 from rothko.release.publish import Published
 from rothko.release.rows import Rows
-from rothko.release.sql import connect
-from rothko.release.verify import is_text_file, open_table
+from rothko.release.sql import Batches, connect
+from rothko.release.verify import arrow_names, arrow_tables, is_text_file, open_table
 
 SQL_TYPES: dict[pa.DataType, str] = {
     pa.string(): "VARCHAR",
@@ -171,7 +174,8 @@ def found(
         As of :func:`expected`.
     """
     wanted = told.types(types)
-    columns = open_table(connection, data, wanted, "written")
+    odd = {name for name, kind in wanted.items() if _by_text(kind, text)} if not is_text_file(data) else set()
+    columns = _open_odd(connection, data, wanted, odd) if odd else open_table(connection, data, wanted, "written")
     place = {name: i for i, name in enumerate(columns)}
     stored = {name: str(connection.sql(f"SELECT c{place[name]} FROM written LIMIT 0").types[0]) for name in wanted}
 
@@ -182,8 +186,35 @@ def found(
         f"SELECT count(*), coalesce(sum(hash({hashed([c.name for c in told.shown])}, {hashed(told.names)})), 0) "
         "FROM written"
     ).fetchall()
-    connection.execute("DROP VIEW IF EXISTS written") if isinstance(data, Path) else connection.unregister("written")
+    connection.execute("DROP VIEW written")
     return Fingerprint(int(rows), int(total))
+
+
+def _open_odd(
+    connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, wanted: Mapping[str, pa.DataType], odd: set[str]
+) -> tuple[str, ...]:
+    """Let a file or a table be ``written``, read by Arrow, with some of its columns as texts."""
+    names = tuple(data.column_names if isinstance(data, pa.Table) else arrow_names(data))
+
+    def readable(table: pa.Table) -> pa.Table:
+        columns = {
+            f"c{i}": _readable(table[name].cast(wanted[name]), text=True) if name in odd else table[name]
+            for i, name in enumerate(names)
+            if name in wanted
+        }
+        return pa.table(columns)
+
+    if isinstance(data, pa.Table):
+        connection.register("written", readable(data))
+    else:
+        first = readable(next(arrow_tables(data)).slice(0, 0))
+
+        def read() -> Iterator[pa.RecordBatch]:
+            for table in arrow_tables(data):
+                yield from readable(table).combine_chunks().to_batches()
+
+        connection.register("written", Batches(first.schema, read))
+    return names
 
 
 def check_rows(
@@ -221,18 +252,41 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _readable(column: pa.ChunkedArray, *, text: bool) -> pa.ChunkedArray:
-    """A column as SQL takes it: in a text file, what has no type in SQL is compared as it is written."""
+    """A column as SQL takes it: what has no type there, or is written as a text of its own, is compared as that text."""
     kind = _plain_type(column.type)
-    if text and _sql_type(kind) is None:
-        return pa.chunked_array([as_text(chunk) for chunk in column.chunks], pa.string())
+    if _by_text(kind, text):
+        return pa.chunked_array(
+            [cell_texts(chunk).cast(pa.large_string()) for chunk in column.chunks], pa.large_string()
+        )
     return column
 
 
+def _by_text(kind: pa.DataType, text: bool) -> bool:
+    """Whether values are compared as the texts that a text file has for them."""
+    return _sql_type(kind) is None or (text and kind not in SQL_TYPES and not pa.types.is_decimal128(kind))
+
+
 def _sql_type(kind: pa.DataType) -> str | None:
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        return "TIMESTAMPTZ"
-    if pa.types.is_decimal128(kind):
+    """The type in SQL that has the very values of a type; None where none has."""
+    types = pa.types
+    if types.is_timestamp(kind) and kind.tz is not None:
+        return None if kind.unit == "ns" else "TIMESTAMPTZ"
+    if types.is_decimal128(kind):
         return f"DECIMAL({kind.precision}, {kind.scale})"
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return "BLOB"
+    if types.is_dictionary(kind):
+        return _sql_type(kind.value_type)
+    if types.is_struct(kind) and kind.num_fields:
+        inner = [(field.name, _sql_type(field.type)) for field in kind]
+        known = all(one is not None for _, one in inner)
+        return f"STRUCT({', '.join(f'{name_of(name)} {one}' for name, one in inner)})" if known else None
+    if types.is_map(kind):
+        key, item = _sql_type(kind.key_type), _sql_type(kind.item_type)
+        return None if key is None or item is None else f"MAP({key}, {item})"
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        one = _sql_type(kind.value_type)
+        return None if one is None else f"{one}[]"
     return SQL_TYPES.get(kind)
 
 
@@ -252,9 +306,10 @@ def _value(column: str, words: bool, wanted: pa.DataType, text: bool) -> str:
     text
         Whether the file has no types.
     """
-    kind = _sql_type(wanted)
-    if kind is None or kind == "VARCHAR":
-        return f"coalesce({column}, '')" if text else column
+    kind = "VARCHAR" if _by_text(wanted, text) else _sql_type(wanted)
+    if kind == "VARCHAR":
+        # In a text file, nothing and an empty text are the same, and an apostrophe may stand before a formula.
+        return f"coalesce({unescaped_sql(column)}, '')" if text else column
     value = f"{'TRY_CAST' if words else 'CAST'}({column} AS {kind})"
     if text and pa.types.is_floating(wanted):
         return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"  # what is not a number is written as nothing

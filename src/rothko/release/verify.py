@@ -267,8 +267,7 @@ def open_table(
         return tuple(names)
     name = data.name.lower()
     if name.endswith((".arrow", ".feather")):
-        with pa.OSFile(str(data)) as file:
-            names = ipc.open_file(file).schema.names
+        names = arrow_names(data)
         connection.register(table, _arrow_batches(data, [i for i, name in enumerate(names) if name in used]))
         return tuple(names)
     if is_text_file(data):
@@ -283,7 +282,7 @@ def open_table(
         )
         connection.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM {rows}")
         return tuple(names)
-    names = pq.read_schema(data).names
+    names = arrow_names(data)
     columns = ", ".join(f"c{i}" for i in range(len(names)))
     rows = parquet_rows(data)
     if list(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns) != names:
@@ -295,6 +294,28 @@ def open_table(
 def is_text_file(data: Path | pa.Table) -> bool:
     """Whether the columns of what is verified have no types."""
     return isinstance(data, Path) and data.name.lower().endswith((".csv", ".tsv"))
+
+
+def arrow_names(path: Path) -> list[str]:
+    """The columns of an Arrow or Parquet file, as its bytes name them."""
+    if path.name.lower().endswith(".parquet"):
+        return list(pq.read_schema(path).names)
+    with pa.OSFile(str(path)) as file:
+        return list(ipc.open_file(file).schema.names)
+
+
+def arrow_tables(path: Path) -> Iterator[pa.Table]:
+    """The rows of an Arrow or Parquet file, some at a time; the first ones have all columns, though there be no rows."""
+    if path.name.lower().endswith(".parquet"):
+        with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            yield file.schema_arrow.empty_table()
+            yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches())
+        return
+    with pa.OSFile(str(path)) as opened:
+        batches = ipc.open_file(opened)
+        yield batches.schema.empty_table()
+        for i in range(batches.num_record_batches):
+            yield pa.Table.from_batches([batches.get_batch(i)])
 
 
 def _arrow_batches(path: Path, used: Sequence[int]) -> Batches:
