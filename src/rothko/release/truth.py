@@ -252,13 +252,11 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _readable(column: pa.ChunkedArray, *, text: bool) -> pa.ChunkedArray:
-    """A column as SQL takes it: what has no type there, or is written as a text of its own, is compared as that text."""
-    kind = _plain_type(column.type)
-    if _by_text(kind, text):
-        return pa.chunked_array(
-            [cell_texts(chunk).cast(pa.large_string()) for chunk in column.chunks], pa.large_string()
-        )
-    return column
+    """A column as SQL takes it: what has no type there, or is written as a text of its own, as that text."""
+    if not _by_text(_plain_type(column.type), text):
+        return column
+    texts = [cell_texts(chunk).cast(pa.large_string()) for chunk in column.chunks]
+    return pa.chunked_array(texts, pa.large_string())
 
 
 def _by_text(kind: pa.DataType, text: bool) -> bool:

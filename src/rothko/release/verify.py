@@ -305,7 +305,7 @@ def arrow_names(path: Path) -> list[str]:
 
 
 def arrow_tables(path: Path) -> Iterator[pa.Table]:
-    """The rows of an Arrow or Parquet file, some at a time; the first ones have all columns, though there be no rows."""
+    """The rows of an Arrow or Parquet file, some at a time; first none of them, which tells the columns."""
     if path.name.lower().endswith(".parquet"):
         with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
             yield file.schema_arrow.empty_table()
