@@ -40,8 +40,11 @@ def keep_address_space() -> None:
             f"The address space of this process is {granted} and rothko reserves {needed / 1e9:.1f} GB at least, most "
             "of which it never uses; raise that limit, or lift it and use --memory."
         )
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it is known who is to get it
     child = os.fork()
-    if child:
+    if not child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    else:
         code = _watched(child)
         if code in CRASHES:
             typer.echo(
@@ -57,4 +60,5 @@ def _watched(child: int) -> int:
     """The exit code of a child; signals are passed on, but for those that a terminal sends to both."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
