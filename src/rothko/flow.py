@@ -136,7 +136,7 @@ class Release:
                 escaped = write_rows(rows, temporary, escape=escape, threads=self._threads)
             with timed(timings, "verify"):
                 hashed = pool.submit(sha256, temporary)
-                checked = self._verified(temporary, wanted.result(), types)
+                checked = self._verified(temporary, wanted.result(), rows.schema, types)
             certificate = replace(
                 self.certificate,
                 verification=checked,
@@ -155,10 +155,14 @@ class Release:
         return {} if self.recoding is None or path is None else stage_recoding(self.recoding.files(path), stage)
 
     def _verified(
-        self, data: Path | pa.Table, wanted: Fingerprint, types: Mapping[str, pa.DataType] | None = None
+        self,
+        data: Path | pa.Table,
+        wanted: Fingerprint,
+        schema: pa.Schema | None = None,
+        types: Mapping[str, pa.DataType] | None = None,
     ) -> Verification:
         names = {name: [column.name for column in shown] for name, shown in self._rows.published.items()}
-        check_rows(data, self._truth.told, wanted, types=types, threads=self._threads)
+        check_rows(data, self._truth.told, wanted, schema=schema, types=types, threads=self._threads)
         return verified(
             data, len(self._rows.classes), self._rows.columns, names, self.certificate.policy, threads=self._threads
         )

@@ -47,11 +47,11 @@ class Loss:
     survey: tuple[Metric, ...] = ()
     """Other metrics of the literature, which `measure` tells and a certificate does not."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, as it stands in a certificate."""
+    def to_dict(self, *, digits: int = 6) -> dict[str, Any]:
+        """Plain data; penalties with so many digits."""
         plain: dict[str, Any] = {
-            "gcp": _rounded(self.gcp),
-            "ncp": {name: _rounded(value) for name, value in self.ncp.items()},
+            "gcp": _rounded(self.gcp, digits),
+            "ncp": {name: _rounded(value, digits) for name, value in self.ncp.items()},
             "classes": self.classes,
             "average_class_size": round(self.average_class_size, 3),
             "discernibility": self.discernibility,
@@ -131,9 +131,9 @@ def combine(losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
     )
 
 
-def _rounded(penalty: float) -> float | None:
+def _rounded(penalty: float, digits: int) -> float | None:
     """A penalty as JSON has it, which knows no NaN."""
-    return None if np.isnan(penalty) else round(penalty, 6)
+    return None if np.isnan(penalty) else round(penalty, digits)
 
 
 def _histogram(sizes: NDArray[np.integer]) -> dict[str, int]:

@@ -38,7 +38,7 @@ from rothko.release.save import Saved, is_text, sha256, timed
 from rothko.release.sql import connect
 from rothko.release.truth import Told, check_rows, expected, typed_as
 from rothko.release.verify import Verification, is_text_file, open_table, verify
-from rothko.release.write import decoded, said_of, write_table
+from rothko.release.write import as_rows, decoded, said_of, write_table
 from rothko.secret import Secret
 
 GROUP, COUNT = "group", "count"
@@ -128,7 +128,7 @@ class AnatomyRelease:
             types = typed_as(written, decoded(table))
             with connect(self._threads) as connection:
                 wanted = expected(told, text=is_text_file(place), types=types, connection=connection)
-            check_rows(place, told, wanted, types=types, threads=self._threads)
+            check_rows(place, told, wanted, schema=as_rows(written).schema, types=types, threads=self._threads)
         columns = self.arrow.column_names, self.sensitive_arrow.column_names
         policy = self.certificate.policy
         return verified_pair(

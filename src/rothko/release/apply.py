@@ -99,11 +99,13 @@ def apply_file(
                 with connect() as connection:
                     wanted += expected(told, text=is_text_file(temporary), connection=connection)
                 order = None if keep_order else secret.order(f"rows after {rows}", recoded.num_rows)
-                file.write(as_rows(recoded, order))
+                leaving = as_rows(recoded, order)
+                schema = leaving.schema
+                file.write(leaving)
                 columns = tuple(recoded.column_names)
                 rows, suppressed = rows + recoded.num_rows, suppressed + unknown
         limited = None if at_once else max((limit - BASELINE) // 2, LEAST)
-        check_rows(temporary, told.of_nobody(), wanted, memory=limited)
+        check_rows(temporary, told.of_nobody(), wanted, schema=schema, memory=limited)
         found = verify(
             temporary,
             anonymity or [KAnonymity(k=2)],

@@ -80,7 +80,8 @@ class Certificate:
             "classes": self.verification.classes,
             "suppressed": self.suppressed,
             "columns": list(self.verification.columns),
-            "loss": self.loss.to_dict(),
+            # Where the extremes of a column are not shown, a share of its range with many digits would tell that range.
+            "loss": self.loss.to_dict(digits=2 if self.policy.publish in ("region", "mean") else 6),
             "method": self.policy.method.name,
             "publish": self.policy.publish,
             "engine": {"name": self.engine, "reason": self.engine_reason},

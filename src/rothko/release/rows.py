@@ -44,6 +44,14 @@ class Rows:
         """The names of the released columns."""
         return [n for name in self.names for n in ([c.name for c in self.published.get(name, ())] or [name])]
 
+    @property
+    def schema(self) -> pa.Schema:
+        """The types of the released columns."""
+        kinds = {field.name: field.type for field in self.kept.schema}
+        kinds |= {column.name: column.values.type for columns in self.published.values() for column in columns}
+        plain = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
+        return pa.schema([(name, plain[name]) for name in self.columns])
+
     def to_arrow(self, *, threads: int = 1) -> pa.Table:
         """The rows as an Arrow table; published texts are dictionaries of what is shown."""
         shown = [column for columns in self.published.values() for column in columns]

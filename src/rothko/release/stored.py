@@ -58,13 +58,18 @@ class Written:
     """Kept columns → their type, which Parquet may not have."""
     escaped: frozenset[str] = frozenset()
     """Columns of a text file with cells that were escaped."""
+    schema: pa.Schema | None = None
+    """The columns that the file should have, with their types."""
     typed: bool = False
     """Whether the fingerprint is that of columns with the types of their values."""
 
     def check_rows(self, data: Path, *, threads: int, memory: int | None, spill: Path) -> None:
         """Refuse a file that has other rows."""
         types = self.types if self.typed else None
-        check_rows(data, self.told, self.fingerprint, types=types, threads=threads, memory=memory, spill=spill)
+        check_rows(
+            data, self.told, self.fingerprint, schema=self.schema, types=types, threads=threads, memory=memory,
+            spill=spill,
+        )  # fmt: skip
 
 
 class StoredRelease:
@@ -213,13 +218,16 @@ def rewrite(
     written.check_rows(stored, threads=threads, memory=memory, spill=stored.parent)
     with connect(threads, memory=memory, spill=stored.parent) as connection:
         wanted = found(stored, written.told, text=is_text(target), types=types, connection=connection)
+    schema = None
     with _opened(stored, written) as file, RowsFile(target, escape=escape, threads=threads) as out:
         for batch in file.iter_batches(PIECE, use_threads=threads > 1):
             table = restored(pa.Table.from_batches([batch]), written.kinds)
             columns = dict(columns_of(table))
             columns |= {name: pc.cast(pc.cast(columns[name], pa.string()), kind) for name, kind in types.items()}
-            out.write(as_rows(pa.table(columns)))
-    return replace(written, fingerprint=wanted, typed=bool(types), escaped=frozenset(out.escaped))
+            rows = as_rows(pa.table(columns))
+            schema = rows.schema
+            out.write(rows)
+    return replace(written, fingerprint=wanted, schema=schema, typed=bool(types), escaped=frozenset(out.escaped))
 
 
 def _opened(stored: Path, written: Written) -> pq.ParquetFile:

@@ -149,6 +149,7 @@ class Sink:
         self._columns: tuple[str, ...] = ()
         self._published: dict[str, tuple[str, ...]] = {}
         self._told: Told | None = None
+        self._schema: pa.Schema | None = None
         self._fingerprint = Fingerprint()
         self._open = ExitStack()
         self._sql = self._open.enter_context(connect(threads, memory=memory, spill=tables.folder))
@@ -246,7 +247,7 @@ class Sink:
     def _note_columns(self, rows: Rows) -> None:
         """Take note of what is written; it is the same for all parts."""
         if not self._columns:
-            self._columns = tuple(rows.columns)
+            self._columns, self._schema = tuple(rows.columns), rows.schema
             self._published = {name: tuple(c.name for c in shown) for name, shown in rows.published.items()}
             self._kinds = dict(zip(rows.kept.column_names, rows.kept.schema.types, strict=True))
 
@@ -271,7 +272,7 @@ class Sink:
         assert self._told is not None
         return Written(
             sum(self._rows), self._columns, self._published, lost, self._branches, types, self._told,
-            self._fingerprint, self._kinds, frozenset(self._file.escaped),
+            self._fingerprint, self._kinds, frozenset(self._file.escaped), self._schema,
         )  # fmt: skip
 
     def __enter__(self) -> Self:

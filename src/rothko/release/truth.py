@@ -32,7 +32,7 @@ from rothko.release.kinds import cell_texts
 from rothko.release.publish import Published
 from rothko.release.rows import Rows
 from rothko.release.sql import Batches, connect
-from rothko.release.verify import arrow_names, arrow_tables, is_text_file, open_table
+from rothko.release.verify import arrow_names, arrow_tables, check_schema, is_text_file, open_table
 
 SQL_TYPES: dict[pa.DataType, str] = {
     pa.string(): "VARCHAR",
@@ -222,12 +222,21 @@ def check_rows(
     told: Told,
     wanted: Fingerprint,
     *,
+    schema: pa.Schema | None = None,
     types: Mapping[str, pa.DataType] | None = None,
     threads: int = 1,
     memory: int | None = None,
     spill: Path | None = None,
 ) -> None:
-    """Refuse a file whose rows do not have the fingerprint of those that the records should be shown as."""
+    """Refuse a file whose rows do not have the fingerprint of those that the records should be shown as.
+
+    Parameters
+    ----------
+    schema
+        The columns that a file should have, where it is one.
+    """
+    if isinstance(data, Path) and schema is not None:
+        check_schema(data, schema)
     with connect(threads, memory=memory, spill=spill) as connection:
         if found(data, told, text=is_text_file(data), types=types, connection=connection) != wanted:
             raise VerificationError(

@@ -296,6 +296,25 @@ def is_text_file(data: Path | pa.Table) -> bool:
     return isinstance(data, Path) and data.name.lower().endswith((".csv", ".tsv"))
 
 
+def check_schema(data: Path, meant: pa.Schema) -> None:
+    """Refuse a file whose columns have other names or types than they were meant to have."""
+    if is_text_file(data):
+        return
+    if data.name.lower().endswith(".parquet"):
+        # Parquet has its own types: what a file without rows says of these.
+        empty = pa.BufferOutputStream()
+        pq.write_table(meant.empty_table(), empty, store_schema=False)
+        meant, there = (pq.read_schema(one) for one in (pa.BufferReader(empty.getvalue()), data))
+    else:
+        with pa.OSFile(str(data)) as file:
+            there = ipc.open_file(file).schema
+    if not there.equals(meant, check_metadata=True):
+        raise VerificationError(
+            "Verification failed: the written file has other columns, or columns of other types, than it should; "
+            "nothing was released. Please report this."
+        )
+
+
 def arrow_names(path: Path) -> list[str]:
     """The columns of an Arrow or Parquet file, as its bytes name them."""
     if path.name.lower().endswith(".parquet"):
