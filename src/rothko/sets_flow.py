@@ -139,6 +139,7 @@ class SetRelease:
         seconds = {stage: round(taken, 4) for stage, taken in timings.items()}
         return self.certificate | {
             "verified": True,
+            "true_to_original": True,
             "requirement": found.to_dict(),
             "classes": found.classes,
             "seconds": self.certificate["seconds"] | seconds,
@@ -343,6 +344,7 @@ def _certificate(
     return {
         "format": "rothko sets certificate 1",
         "verified": False,
+        "true_to_original": False,
         "requirement": {"name": method.model, "asked": k, "achieved": None, "holds": None},
         "adversary": ADVERSARIES[method.model],
         "rows": records.count,

@@ -75,6 +75,7 @@ class Certificate:
         return {
             "format": "rothko certificate 1",
             "verified": self.verification.holds,
+            "true_to_original": self.verification.true,
             "requirements": [finding.to_dict() for finding in self.verification.findings],
             "rows": self.verification.rows,
             "classes": self.verification.classes,

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from rothko.data.source import Source
 from rothko.errors import InputError
 from rothko.metrics.loss import Loss
+from rothko.policy import Policy
 from rothko.release.branches import Branches
 from rothko.release.certificate import Certificate
 from rothko.release.kinds import refuse_kinds, restored
@@ -30,6 +31,7 @@ from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed, v
 from rothko.release.sql import connect, parquet_rows
 from rothko.release.tables import Holder
 from rothko.release.truth import Fingerprint, Told, check_rows, found
+from rothko.release.verify import Verification
 from rothko.release.write import RowsFile, as_rows, decoded, explained, said_of
 
 PIECE = 1 << 18
@@ -62,6 +64,14 @@ class Written:
     """The columns that the file should have, with their types."""
     typed: bool = False
     """Whether the fingerprint is that of columns with the types of their values."""
+
+    def verified(self, data: Path, policy: Policy, *, threads: int, memory: int | None, spill: Path) -> Verification:
+        """Verify a file: that its rows are those of the records, and every requirement; an error where they are not."""
+        self.check_rows(data, threads=threads, memory=memory, spill=spill)
+        checked = verified(
+            data, self.rows, self.columns, self.published, policy, threads=threads, memory=memory, spill=spill
+        )
+        return replace(checked, true=True)
 
     def check_rows(self, data: Path, *, threads: int, memory: int | None, spill: Path) -> None:
         """Refuse a file that has other rows."""
@@ -158,17 +168,10 @@ class StoredRelease:
                     recoded = stage_recoding(copied(self._there(self._recoding), place.recoding), stage)
             with timed(timings, "verify"):
                 hashed = pool.submit(sha256, temporary)
-                written.check_rows(temporary, threads=self._threads, memory=self._memory, spill=self._holder.folder)
-                checked = verified(
-                    temporary,
-                    self._written.rows,
-                    self._written.columns,
-                    self._written.published,
-                    self.certificate.policy,
-                    threads=self._threads,
-                    memory=self._memory,
+                checked = written.verified(
+                    temporary, self.certificate.policy, threads=self._threads, memory=self._memory,
                     spill=self._holder.folder,
-                )
+                )  # fmt: skip
             certificate = replace(
                 self.certificate,
                 verification=checked,

@@ -40,7 +40,7 @@ from rothko.release.place import RECODING, Place, place_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding import columns_of
 from rothko.release.rows import Rows, assemble, random_order
-from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed, verified
+from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed
 from rothko.release.sql import connect
 from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.tables import Tables
@@ -412,16 +412,8 @@ class Stream:
         """Verify the written bytes, and certify what they hold."""
         with timed(timings, "verify"), ThreadPoolExecutor(1) as pool:
             hashed = pool.submit(sha256, data)
-            written.check_rows(data, threads=self.threads, memory=self.memory, spill=self.spill.folder)
-            checked = verified(
-                data,
-                written.rows,
-                written.columns,
-                written.published,
-                self.policy,
-                threads=self.threads,
-                memory=self.memory,
-                spill=self.spill.folder,
+            checked = written.verified(
+                data, self.policy, threads=self.threads, memory=self.memory, spill=self.spill.folder
             )
         certificate = self.certify(checked, written.loss)
         timings = {**certificate.timings, **timings}

@@ -73,6 +73,8 @@ class Verification:
     classes: int
     """Distinct combinations of all published quasi-identifiers."""
     findings: tuple[Finding, ...]
+    true: bool = False
+    """Whether the rows were compared with the original, and are those of its records (:mod:`rothko.release.truth`)."""
 
     @property
     def holds(self) -> bool:
