@@ -41,6 +41,7 @@ from rothko.privacy.statistics import Sensitive, Statistics
 from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
+from rothko.release.kinds import refuse_unions
 from rothko.release.place import Place, place_of
 from rothko.release.publish import check_statistics, statistics_asked
 from rothko.release.recoding import Recoding, columns_of
@@ -330,6 +331,7 @@ def in_memory(
     with timed(timings, "publish"):
         progress("publish", 0, 1)
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
+        refuse_unions(kept.schema)
         rows, classes = released_rows(encoded, partition, kept, source.names, policy, seed=seed, threads=threads)
         told = Told.of(rows, kept, classes)
         held = {line.name: Values.of(values[line.name]) for line in encoded.lines}

@@ -71,12 +71,12 @@ KINDS: dict[str, pa.Array] = {
     "union": pa.UnionArray.from_sparse(pa.array([0] * ROWS, pa.int8()), [pa.array(range(ROWS))]),
 }
 REFUSED = {
-    ("memory", ".parquet"): {"interval", "union", "duration s", "duration us", "dictionary of durations"},
-    ("memory", ".csv"): {"union"},
+    ("memory", ".parquet"): {"interval", "duration s", "duration us", "dictionary of durations"},
+    ("memory", ".csv"): set[str](),
     ("memory", ".arrow"): set[str](),
-    ("disk", ".parquet"): {"interval", "union", "duration s", "duration us", "dictionary of durations"},
-    ("disk", ".csv"): {"interval", "union"},
-    ("disk", ".arrow"): {"interval", "union"},
+    ("disk", ".parquet"): {"interval", "duration s", "duration us", "dictionary of durations"},
+    ("disk", ".csv"): {"interval"},
+    ("disk", ".arrow"): {"interval"},
 }
 """What a format, or the private file of an engine on disk, has no type for."""
 OTHER_TYPE = {
@@ -116,6 +116,10 @@ def values(array: pa.Array | pa.ChunkedArray) -> list[str]:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", KINDS)
 def test_a_kept_column_leaves_exactly_or_is_refused(tmp_path: Path, name: str, engine: str) -> None:
+    if name == "union":
+        with pytest.raises(InputError, match=r"'x' holds .*no one type"):
+            rk.anonymize(people(name), policy(), engine=engine)
+        return
     place = "memory" if engine == "memory" else "disk"
     if place == "disk" and name in REFUSED["disk", ".arrow"]:
         with pytest.raises(InputError, match=r"'x' holds .*engine: memory"):

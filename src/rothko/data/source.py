@@ -22,10 +22,10 @@ from typing import Any
 import duckdb
 import narwhals as nw
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rothko.data.csv_dialect import CsvDialect, CsvOptions, CsvTypes
+from rothko.data.plain import as_plain
 from rothko.errors import InputError
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
@@ -403,17 +403,12 @@ def _of_size(pieces: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator
 
 def _without_views(table: pa.Table) -> pa.Table:
     """Columns that Arrow can put in another order: views and runs it cannot."""
+    types = pa.types
     for i, field in enumerate(table.schema):
-        column = table.column(i)
-        if pa.types.is_string_view(field.type):
-            table = table.set_column(i, field.name, column.cast(pa.large_string()))
-        elif pa.types.is_binary_view(field.type):
-            table = table.set_column(i, field.name, column.cast(pa.large_binary()))
-        elif pa.types.is_list_view(field.type) or pa.types.is_large_list_view(field.type):
-            table = table.set_column(i, field.name, column.cast(pa.large_list(field.type.value_field)))
-        elif pa.types.is_run_end_encoded(field.type):
-            plain = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], field.type.value_type)
-            table = table.set_column(i, field.name, plain)
+        text = types.is_string_view(field.type) or types.is_binary_view(field.type)
+        view = types.is_list_view(field.type) or types.is_large_list_view(field.type)
+        if text or view or types.is_run_end_encoded(field.type):
+            table = table.set_column(i, field.name, as_plain(table.column(i)))
     return table
 
 

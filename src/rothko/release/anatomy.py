@@ -29,6 +29,7 @@ from rothko.metrics.loss import Loss, loss
 from rothko.policy import Column, Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
+from rothko.release.kinds import refuse_unions
 from rothko.release.place import Place, place_of
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
@@ -172,6 +173,7 @@ def two_tables(
     asked = policy.method.asked(policy)
     column = asked.of
     _no_clash(names, policy)
+    refuse_unions(table.schema)
     with timed(timings, "encode"):
         codes = np.empty(table.num_rows, dtype=np.int32)
         values = rank(typed_column(column, table[column], policy), codes)

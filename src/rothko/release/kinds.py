@@ -1,7 +1,8 @@
 """Types of columns that are released as they are, and what each format makes of them.
 
-A value leaves exactly, or the run is refused with the name of the column and its type. Arrow files have every type.
-Parquet has no durations, intervals and unions. A text file has texts: those that :func:`cell_texts` writes.
+A value leaves exactly, or the run is refused with the name of the column and its type. Arrow files have every type but
+unions, which no file gets. Parquet has no durations and intervals. A text file has texts: those that :func:`cell_texts`
+writes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PER_SECOND = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 """Digits after the point of a number of seconds, by unit."""
 
 
-def refuse_kinds(fields: Iterable[pa.Field], path: Path, *, private: bool = False) -> None:
+def refuse_kinds(fields: pa.Schema, path: Path, *, private: bool = False) -> None:
     """Refuse columns that a file of this ending has no type for.
 
     Parameters
@@ -30,11 +31,12 @@ def refuse_kinds(fields: Iterable[pa.Field], path: Path, *, private: bool = Fals
     private
         The file does not leave; what reads it knows the types, and restores a duration from its number.
     """
+    refuse_unions(fields)
     name = path.name.lower()
     text, parquet = name.endswith((".csv", ".tsv")), name.endswith(".parquet")
     for field in fields:
         kinds = list(_within(field.type))
-        odd = any(pa.types.is_union(kind) or isinstance(kind, pa.BaseExtensionType) for kind in kinds)
+        odd = any(isinstance(kind, pa.BaseExtensionType) for kind in kinds)
         unknown = any(pa.types.is_interval(kind) or (pa.types.is_duration(kind) and not private) for kind in kinds)
         if (odd and (text or parquet)) or (unknown and parquet):
             where, instead = f"a {path.suffix} file has no type for", "write .arrow"
@@ -43,6 +45,16 @@ def refuse_kinds(fields: Iterable[pa.Field], path: Path, *, private: bool = Fals
             raise InputError(
                 f"Column {field.name!r} holds {field.type}, which {where}; {instead}, turn it into text or numbers, "
                 "or drop it."
+            )
+
+
+def refuse_unions(fields: pa.Schema) -> None:
+    """Refuse columns whose values have no one type: what else such an array holds cannot be told from its values."""
+    for field in fields:
+        if any(pa.types.is_union(kind) for kind in _within(field.type)):
+            raise InputError(
+                f"Column {field.name!r} holds {field.type}, whose values have no one type; turn it into text, or drop "
+                "it."
             )
 
 

@@ -213,7 +213,7 @@ def rewrite(
         In text files, put an apostrophe before cells that spreadsheets take for formulas.
     """
     types = written.types if typed else {}
-    refuse_kinds((pa.field(name, types.get(name, kind)) for name, kind in written.kinds.items()), target)
+    refuse_kinds(pa.schema([(name, types.get(name, kind)) for name, kind in written.kinds.items()]), target)
     if target.suffix == stored.suffix and not types:
         with explained(target):
             shutil.copyfile(stored, target)

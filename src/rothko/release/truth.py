@@ -24,6 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.line import Line
+from rothko.data.plain import as_plain, plain_type
 from rothko.errors import VerificationError
 from rothko.release.column_sql import name_of
 from rothko.release.coverage import Values, check_coverage
@@ -198,7 +199,7 @@ def _open_odd(
 
     def readable(table: pa.Table) -> pa.Table:
         columns = {
-            f"c{i}": _readable(table[name].cast(wanted[name]), text=True) if name in odd else table[name]
+            f"c{i}": _readable(_as(table[name], wanted[name]), text=True) if name in odd else table[name]
             for i, name in enumerate(names)
             if name in wanted
         }
@@ -215,6 +216,11 @@ def _open_odd(
 
         connection.register("written", Batches(first.schema, read))
     return names
+
+
+def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column of a private file as the type that it had; see :func:`rothko.release.kinds.restored`."""
+    return column if _plain_type(column.type) == kind else column.cast(kind)
 
 
 def check_rows(
@@ -257,15 +263,21 @@ def _classes(told: Told) -> int:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    plain = plain_type(kind)
+    return plain.storage_type if isinstance(plain, pa.BaseExtensionType) else plain
 
 
 def _readable(column: pa.ChunkedArray, *, text: bool) -> pa.ChunkedArray:
     """A column as SQL takes it: what has no type there, or is written as a text of its own, as that text."""
-    if not _by_text(_plain_type(column.type), text):
-        return column
-    texts = [cell_texts(chunk).cast(pa.large_string()) for chunk in column.chunks]
-    return pa.chunked_array(texts, pa.large_string())
+    if not pa.types.is_dictionary(column.type):
+        column = as_plain(column)
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    kind = _plain_type(column.type)
+    if _by_text(kind, text):
+        texts = [cell_texts(chunk).cast(pa.large_string()) for chunk in column.chunks]
+        return pa.chunked_array(texts, pa.large_string())
+    return column.cast(pa.float32()) if pa.types.is_float16(kind) else column
 
 
 def _by_text(kind: pa.DataType, text: bool) -> bool:
@@ -288,9 +300,6 @@ def _sql_type(kind: pa.DataType) -> str | None:
         inner = [(field.name, _sql_type(field.type)) for field in kind]
         known = all(one is not None for _, one in inner)
         return f"STRUCT({', '.join(f'{name_of(name)} {one}' for name, one in inner)})" if known else None
-    if types.is_map(kind):
-        key, item = _sql_type(kind.key_type), _sql_type(kind.item_type)
-        return None if key is None or item is None else f"MAP({key}, {item})"
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         one = _sql_type(kind.value_type)
         return None if one is None else f"{one}[]"
