@@ -95,9 +95,9 @@ def _extents(
     published: Mapping[str, Sequence[Published]],
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    """Make ``extent``: of every class the extremes of each quasi-identifier, how many have none, and half of the mean.
+    """Make ``extent``: of every class the extremes of each quasi-identifier, how many have none, and what is summed up.
 
-    Half, because the sum of two numbers may be larger than any number.
+    Numbers are divided by that of all records before, for the sum of two may be larger than any number.
     """
     columns: dict[str, pa.Array] = {"class": pa.array(classes)}
     asked = ["class"]
@@ -106,8 +106,9 @@ def _extents(
         columns |= {f"low{i}": held.low} | ({} if held.high is held.low else {f"high{i}": held.high})
         last = f"low{i}" if held.high is held.low else f"high{i}"
         absent = f"count(*) - count(low{i})" if held.low.null_count else "0"
-        mean = f"avg(low{i} / 2.0)" if any(_is_mean(line, column) for column in published[line.name]) else "NULL"
-        asked += [f"min(low{i}) AS low{i}", f"max({last}) AS high{i}", f"{absent} AS absent{i}", f"{mean} AS half{i}"]
+        asked += [f"min(low{i}) AS low{i}", f"max({last}) AS high{i}", f"{absent} AS absent{i}"]
+        if any(_is_mean(line, column) for column in published[line.name]):
+            asked.append(f"sum(low{i} / {len(classes)}.0) AS sum{i}, count(low{i}) / {len(classes)}.0 AS share{i}")
     connection.register("valued", pa.table(columns))
     connection.execute(f"CREATE OR REPLACE TEMP TABLE extent AS SELECT {', '.join(asked)} FROM valued GROUP BY class")
     connection.unregister("valued")
@@ -144,7 +145,8 @@ def _holds(shown: str, i: int, line: Line, column: Published, kind: str) -> str:
     if column.name in (first, last):
         reaches = f"{shown} <= low{i}" if column.name == first else f"{shown} >= high{i}"
     else:
-        reaches = f"abs({shown} / 2.0 - half{i}) <= {NEAR} * greatest(abs(low{i} / 2.0), abs(high{i} / 2.0))"
+        largest = f"greatest(abs(low{i}::DOUBLE), abs(high{i}::DOUBLE))"
+        reaches = f"abs({shown} * share{i} - sum{i}) <= {NEAR} * {largest} * share{i}"
     return f"CASE WHEN {shown} IS NULL THEN absent{i} > 0 ELSE absent{i} = 0 AND {reaches} END"
 
 
