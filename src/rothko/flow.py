@@ -343,7 +343,7 @@ def in_memory(
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
     key = secret.origin if policy.method.local else None
     certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, key=key)
-    truth = Truth(told, held, encoded.lines, rows.published, threads)
+    truth = Truth(told, held, encoded.lines, rows.published, partition.parts is not None, threads)
     return Release(certificate, recoding, rows, truth, partition.sizes, source, threads)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,8 +30,6 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.map_(plain_type(kind.key_type), item.with_type(plain_type(item.type)), keys_sorted=kind.keys_sorted)
     if types.is_list(kind):
         return pa.list_(kind.value_field.with_type(plain_type(kind.value_type)))
-    if types.is_list_view(kind) or types.is_large_list_view(kind):
-        return pa.large_list(kind.value_field.with_type(plain_type(kind.value_type)))
     if types.is_large_list(kind):
         return pa.large_list(kind.value_field.with_type(plain_type(kind.value_type)))
     if types.is_fixed_size_list(kind):
@@ -45,14 +42,4 @@ def as_plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_run_end_encoded(kind):
         column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
-    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
-        column = pa.chunked_array([_listed(chunk) for chunk in column.chunks], pa.large_list(kind.value_field))
     return column if column.type == plain_type(kind) else column.cast(plain_type(kind))
-
-
-def _listed(views: pa.Array) -> pa.LargeListArray:
-    """A list for each view of one; PyArrow's own cast makes arrays that are too short."""
-    starts = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(views), 0).to_numpy())])
-    return pa.LargeListArray.from_arrays(
-        pa.array(starts, pa.int64()), views.flatten(), type=pa.large_list(views.type.value_field), mask=views.is_null()
-    )

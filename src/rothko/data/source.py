@@ -21,7 +21,9 @@ from typing import Any
 
 import duckdb
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rothko.data.csv_dialect import CsvDialect, CsvOptions, CsvTypes
@@ -405,11 +407,23 @@ def _without_views(table: pa.Table) -> pa.Table:
     """Columns that Arrow can put in another order: views and runs it cannot."""
     types = pa.types
     for i, field in enumerate(table.schema):
-        text = types.is_string_view(field.type) or types.is_binary_view(field.type)
-        view = types.is_list_view(field.type) or types.is_large_list_view(field.type)
-        if text or view or types.is_run_end_encoded(field.type):
-            table = table.set_column(i, field.name, as_plain(table.column(i)))
+        column = table.column(i)
+        if types.is_list_view(field.type) or types.is_large_list_view(field.type):
+            lists = [_listed(chunk) for chunk in column.chunks]
+            table = table.set_column(i, field.name, pa.chunked_array(lists, pa.large_list(field.type.value_field)))
+        elif (
+            types.is_string_view(field.type) or types.is_binary_view(field.type) or types.is_run_end_encoded(field.type)
+        ):
+            table = table.set_column(i, field.name, as_plain(column))
     return table
+
+
+def _listed(views: pa.Array) -> pa.LargeListArray:
+    """A list for each view of one; PyArrow's own cast makes arrays that are too short."""
+    starts = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(views), 0).to_numpy())])
+    return pa.LargeListArray.from_arrays(
+        pa.array(starts, pa.int64()), views.flatten(), type=pa.large_list(views.type.value_field), mask=views.is_null()
+    )
 
 
 def _as_arrow(table: pa.Table) -> pa.Table:

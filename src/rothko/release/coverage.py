@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 import numpy as np
@@ -59,6 +59,7 @@ def check_coverage(
     lines: Sequence[Line],
     published: Mapping[str, Sequence[Published]],
     *,
+    by_column: bool = False,
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
     """Refuse classes that publish something that does not hold for all of their records.
@@ -69,15 +70,38 @@ def check_coverage(
         Quasi-identifier → its values.
     classes
         The class of each record.
+    by_column
+        Whether every quasi-identifier is recoded by itself: a mean is then that of all records that show it.
     """
     by_extent = [line for line in lines if line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type)]
-    if by_extent:
+    if by_column:
+        published = _without_means(values, classes, by_extent, published, connection)
+    if any(published[line.name] for line in by_extent):
         _extents(values, classes, by_extent, published, connection)
         _refuse_outside(by_extent, published, connection)
     for line in lines:
         if line not in by_extent:
             for column in published[line.name]:
                 _refuse(line.name, _strangers(values[line.name].low, classes, line, column, connection))
+
+
+def _without_means(
+    values: Mapping[str, Values],
+    classes: NDArray[np.int32],
+    lines: Sequence[Line],
+    published: Mapping[str, Sequence[Published]],
+    connection: duckdb.DuckDBPyConnection,
+) -> dict[str, Sequence[Published]]:
+    """What is published besides means, which are checked here: each against the records that show it."""
+    others = dict(published)
+    for line in lines:
+        for column in published[line.name]:
+            if _is_mean(line, column):
+                alone = replace(column, of_class=np.arange(len(column.values), dtype=np.int32))
+                shown = column.of_class[classes]
+                check_coverage(values, shown, [line], {line.name: [alone]}, connection=connection)
+        others[line.name] = [column for column in published[line.name] if not _is_mean(line, column)]
+    return others
 
 
 def _refuse(name: str, wrong: int) -> None:

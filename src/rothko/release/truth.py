@@ -115,12 +115,17 @@ class Truth:
     """Quasi-identifier → its values, record by record."""
     lines: Sequence[Line]
     published: Mapping[str, Sequence[Published]]
+    by_column: bool = False
+    """Whether every quasi-identifier is recoded by itself."""
     threads: int = 1
 
     def of_rows(self, *, text: bool, types: Mapping[str, pa.DataType] | None = None) -> Fingerprint:
         """The fingerprint that the rows must have, of classes that cover their records; an error where they do not."""
         with connect(self.threads) as connection:
-            check_coverage(self.values, self.told.classes, self.lines, self.published, connection=connection)
+            check_coverage(
+                self.values, self.told.classes, self.lines, self.published, by_column=self.by_column,
+                connection=connection,
+            )  # fmt: skip
             return expected(self.told, text=text, types=types, connection=connection)
 
 
@@ -178,6 +183,11 @@ def found(
     odd = {name for name, kind in wanted.items() if _by_text(kind, text)} if not is_text_file(data) else set()
     columns = _open_odd(connection, data, wanted, odd) if odd else open_table(connection, data, wanted, "written")
     place = {name: i for i, name in enumerate(columns)}
+    if not wanted.keys() <= place.keys():
+        raise VerificationError(
+            "Verification failed: the written table has other columns than it should; nothing was released. Please "
+            "report this."
+        )
     stored = {name: str(connection.sql(f"SELECT c{place[name]} FROM written LIMIT 0").types[0]) for name in wanted}
 
     def hashed(names: Sequence[str]) -> str:
