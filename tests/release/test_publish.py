@@ -323,7 +323,7 @@ def test_only_what_a_class_shows_is_listed_and_only_once(form: str) -> None:
 def test_two_intervals_under_one_node_are_one_label() -> None:
     data = encoded({"t": list("abcabd")}, {"t": {"hierarchy": {"tree": {"X": ["a", "b", "c"], "Y": ["d", "e"]}}}})
     [column] = publish(data, grouped(data, [[0, 1], [2, 3], [4, 5]]), "range")
-    assert (shown(column), column.values.to_pylist()) == (["X", "X", "*"], ["X", "*"])
+    assert (shown(column), column.values.to_pylist()) == (["X", "X", "*"], ["*", "X"])
 
 
 # ── read back ────────────────────────────────────────────────────────────────────────────────────
