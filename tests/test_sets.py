@@ -23,7 +23,7 @@ from rothko.errors import InfeasibleError, InputError, OutputError, PolicyError,
 from rothko.methods.sets_mondrian import SetMondrian
 from rothko.methods.sets_two_phase import SetTwoPhase
 from rothko.release import sets as release_sets
-from rothko.release.sets import verified_sets
+from rothko.release.sets import SetFinding, Shown, verified_sets
 from rothko.sets_flow import ADVERSARIES
 
 METHODS = [SetMondrian(criterion="even"), SetMondrian(criterion="entropy"), SetMondrian(), SetTwoPhase()]
@@ -305,22 +305,40 @@ def test_records_that_are_lost_are_found(tmp_path: Path, monkeypatch: pytest.Mon
         release.save(tmp_path / "out.txt")
 
 
+def shown(published: Records) -> Shown:
+    return Shown(published.starts, published.items, np.ones(published.count, dtype=np.int64), published.names)
+
+
 def test_k1_is_counted_in_the_original() -> None:
     original = from_lists([["a", "b"], ["a", "b", "c"], ["a"], ["c"]])
-    found = verified_sets(from_lists([["a", "b"], ["a"], ["a"], []]), original, "k1-anonymity", 2)
+
+    def verified(lists: list[list[str]]) -> SetFinding:
+        published = from_lists(lists)
+        return verified_sets(published, original, "k1-anonymity", 2, told=shown(published))
+
+    found = verified([["a", "b"], ["a"], ["a"], []])
     assert (found.achieved, found.rows, found.classes) == (2, 4, 3)
     with pytest.raises(VerificationError, match="k1-anonymity holds for k = 1"):
-        verified_sets(from_lists([["a", "b"], ["b", "c"], ["a"], []]), original, "k1-anonymity", 2)
+        verified([["a", "b"], ["b", "c"], ["a"], []])
     with pytest.raises(VerificationError, match="no record has"):
-        verified_sets(from_lists([["a"], ["d"], ["a"], ["a"]]), original, "k1-anonymity", 2)
+        verified([["a"], ["d"], ["a"], ["a"]])
+
+
+def test_sets_that_are_not_those_of_the_records_are_refused() -> None:
+    """Each is there often enough, and yet another than was meant."""
+    original = from_lists([["a", "b"]] * 4)
+    meant = shown(from_lists([["a", "b"], ["a", "b"], ["a"], ["a"]]))
+    with pytest.raises(VerificationError, match="not those that records have in common"):
+        verified_sets(from_lists([["a", "b"], ["a", "b"], ["b"], ["b"]]), original, "k-anonymity", 2, told=meant)
 
 
 @pytest.mark.parametrize("ending", READERS)
 def test_k1_is_verified_from_files(ending: str, tmp_path: Path) -> None:
     original = from_lists([["a", "b"], ["a", "b", "c"], ["a"], ["c"]])
     path = tmp_path / f"out{ending}"
-    release_sets.write_sets(from_lists([["a", "b"], ["a"], ["c"], []]), path)
-    found = verified_sets(path, original, "k1-anonymity", 2)
+    published = from_lists([["a", "b"], ["a"], ["c"], []])
+    release_sets.write_sets(published, path)
+    found = verified_sets(path, original, "k1-anonymity", 2, told=shown(published))
     assert (found.achieved, found.classes) == (2, 4)
 
 

@@ -322,18 +322,18 @@ def verified_sets(
             f"Verification failed: {rows:,} records were written and not {original.count:,}; nothing was released."
         )
     texts = sets if isinstance(data, Path) else _as_texts(sets, data.names)
-    meant = pa.LargeListArray.from_arrays(pa.array(told.starts), told.names.take(pa.array(told.items)))
-    if _fingerprint(texts, times, threads) != _fingerprint(meant, told.times, threads):
-        raise VerificationError(
-            "Verification failed: the written sets are not those that records have in common; nothing was released. "
-            "Please report this."
-        )
     achieved = int(times.min()) if model == "k-anonymity" else _fewest_containing(texts, original)
     found = SetFinding(model, k, achieved, rows, len(times))
     if not found.holds:
         raise VerificationError(
             f"Verification failed: {model} holds for k = {achieved:,} and not for {k:,}; nothing was released. Please "
             "report this."
+        )
+    meant = pa.LargeListArray.from_arrays(pa.array(told.starts), told.names.take(pa.array(told.items)))
+    if _fingerprint(texts, times, threads) != _fingerprint(meant, told.times, threads):
+        raise VerificationError(
+            "Verification failed: the written sets are not those that records have in common; nothing was released. "
+            "Please report this."
         )
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -287,10 +288,21 @@ def open_table(
     names = arrow_names(data)
     columns = ", ".join(f"c{i}" for i in range(len(names)))
     rows = parquet_rows(data)
-    if list(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns) != names:
+    if not _same_names(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns, names):
         raise VerificationError(f"Verification failed: {data.name} is read with other columns than it has.")
     connection.execute(f"CREATE TEMP VIEW {table}({columns}) AS SELECT * FROM {rows}")
     return tuple(names)
+
+
+def _same_names(read: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether columns are read as the bytes name them; those that differ only in case SQL calls otherwise.
+
+    >>> _same_names(["a", "A_1", "b"], ["a", "A", "b"]), _same_names(["a", "age"], ["a"])
+    (True, False)
+    """
+    times = Counter(name.lower() for name in names)
+    alike = (one == name or times[name.lower()] > 1 for one, name in zip(read, names, strict=False))
+    return len(read) == len(names) and all(alike)
 
 
 def is_text_file(data: Path | pa.Table) -> bool:
