@@ -9,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
+from unittest.mock import patch
 
 import polars as pl
 import pyarrow.csv as pcsv
@@ -18,6 +20,9 @@ from benchmarks.timing import Case, best, report, side_by_side
 from rothko.data.generate import agrawal
 from rothko.flow import prepare
 from rothko.policy import Policy
+from rothko.release import save
+from rothko.release.truth import Truth
+from rothko.release.verify import NO_MARKS
 
 QUASI = ["salary", "commission", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan"]
 
@@ -33,6 +38,7 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
         _against_copy("Parquet to verified Parquet, k = 50", parquet, 5.0, _parquet_copies(parquet, folder)),
         _against_copy("CSV to verified CSV, k = 50", csv, 3.0, _csv_copies(csv, folder)),
     ]
+    cases += [_truth(parquet), _truth(csv)]
     few, many = side_by_side(lambda: _release(parquet, 50), lambda: _release(parquet, 5))
     cases.append(report("k = 5 against k = 50", many / few, 2.0, f"{many:.2f} s, {few:.2f} s"))
     cases.append(_peak(parquet, n))
@@ -59,6 +65,36 @@ def _against_copy(title: str, path: Path, bound: float, copies: dict[str, Callab
     certificate = json.loads((path.parent / "release.certificate.json").read_text())
     stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in certificate["seconds"].items())
     return report(title, ours / fastest, bound, f"{ours:.2f} s against {fastest:.2f} s ({name}); {stages}")
+
+
+class _Unhashed:
+    """Rows whose fingerprint is not asked for."""
+
+    odd: ClassVar[set[str]] = set()
+    names: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def of_rows(self, *_: object) -> tuple[str, str]:
+        return NO_MARKS
+
+
+def _truth(path: Path) -> Case:
+    """What it takes to compare the written rows with the original, as a share of the run."""
+
+    def without() -> Path:
+        with (
+            patch.object(Truth, "of_rows", lambda self, **_: None),
+            patch.object(Truth, "_check_coverage", lambda self: None),
+            patch.object(save, "ToldHashes", _Unhashed),
+            patch.object(save, "same", lambda *_: None),
+        ):
+            return _release(path, 50)
+
+    whole, least = side_by_side(lambda: _release(path, 50), without)
+    title = f"comparing with the original, {path.suffix[1:]}, share of the run"
+    return report(title, (whole - least) / whole, 0.15, f"{whole:.2f} s, {least:.2f} s without", "")
 
 
 def _parquet_copies(path: Path, folder: Path) -> dict[str, Callable[[], object]]:

@@ -50,9 +50,9 @@ from rothko.release.save import Saved as Saved
 from rothko.release.save import is_text, sha256, stage_recoding, timed, verified
 from rothko.release.staging import Staging
 from rothko.release.stored import StoredRelease
-from rothko.release.stream import Stream, lost_by, public, released_rows
-from rothko.release.truth import Fingerprint, Told, Truth, check_rows, typed_as
-from rothko.release.verify import Verification
+from rothko.release.stream import Stream, lost_by, public, published_classes, released_rows
+from rothko.release.truth import Told, Truth, typed_as
+from rothko.release.verify import Fingerprint, Verification
 from rothko.release.write import decoded, said_of, write_rows
 from rothko.secret import Secret
 from rothko.threads import count_threads
@@ -163,11 +163,10 @@ class Release:
         types: Mapping[str, pa.DataType] | None = None,
     ) -> Verification:
         names = {name: [column.name for column in shown] for name, shown in self._rows.published.items()}
-        check_rows(data, self._truth.told, wanted, schema=schema, types=types, threads=self._threads)
-        found = verified(
-            data, len(self._rows.classes), self._rows.columns, names, self.certificate.policy, threads=self._threads
-        )
-        return replace(found, true=True)
+        return verified(
+            data, len(self._rows.classes), self._rows.columns, names, self.certificate.policy, told=self._truth.told,
+            wanted=wanted, schema=schema, types=types, threads=self._threads,
+        )  # fmt: skip
 
     def _as_written(self, data: Path) -> Rows:
         """The rows; kept columns of a text file get their types back in a file that has types."""
@@ -332,9 +331,12 @@ def in_memory(
         progress("publish", 0, 1)
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
         refuse_unions(kept.schema)
-        rows, classes = released_rows(encoded, partition, kept, source.names, policy, seed=seed, threads=threads)
-        told = Told.of(rows, kept, classes)
+        published, classes = published_classes(encoded, partition, kept, policy, threads=threads)
         held = {line.name: Values.of(values[line.name]) for line in encoded.lines}
+        by_column = partition.parts is not None
+        told = Told.of(source.names, published, kept, classes)
+        truth = Truth(told, held, encoded.lines, published, by_column=by_column, threads=threads)
+        rows = released_rows(published, classes, kept, source.names, policy, seed=seed, threads=threads)
         progress("publish", 1, 1)
     with timed(timings, "measure"):
         recoding = Recoding.of(encoded, partition, rows.published, policy)
@@ -343,7 +345,6 @@ def in_memory(
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
     key = secret.origin if policy.method.local else None
     certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, key=key)
-    truth = Truth(told, held, encoded.lines, rows.published, partition.parts is not None, threads)
     return Release(certificate, recoding, rows, truth, partition.sizes, source, threads)
 
 

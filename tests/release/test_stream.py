@@ -162,13 +162,14 @@ def rows(table: pa.Table) -> Counter[tuple[Any, ...]]:
 
 def published(run: Driver) -> pa.Table:
     """What the parts publish, each by itself."""
-    from rothko.release.stream import released_rows
+    from rothko.release.stream import published_classes, released_rows
 
     tables = []
     for part in run.parts():
         assert part.partition.cuts is not None
         partition = replace(part.partition, cuts=part.partition.cuts.within(part.low, part.high))
-        found, _ = released_rows(part.encoded, partition, part.kept, run.source.names, run.policy, seed=0, threads=1)
+        made = published_classes(part.encoded, partition, part.kept, run.policy, threads=1)
+        found = released_rows(*made, part.kept, run.source.names, run.policy, seed=0, threads=1)
         tables.append(write_module.decoded(found.to_arrow()))
     return pa.concat_tables(tables)
 

@@ -26,8 +26,8 @@ from rothko.release.publish import ROOT
 from rothko.release.recoding import Recoding
 from rothko.release.sql import connect
 from rothko.release.staging import staging
-from rothko.release.truth import Fingerprint, Told, check_rows, expected
-from rothko.release.verify import is_text_file, verify
+from rothko.release.truth import Told, check_rows, expected
+from rothko.release.verify import Fingerprint, is_text_file, verify
 from rothko.release.write import ENDINGS, RowsFile, as_rows, said_of
 from rothko.secret import Secret
 

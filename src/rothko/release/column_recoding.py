@@ -30,7 +30,7 @@ from rothko.data.source import open_source
 from rothko.methods.partition import Partition, Parts
 from rothko.policy import Column, Policy
 from rothko.release import recoding
-from rothko.release.column_sql import condition, name_of, value_of
+from rothko.release.column_sql import condition, value_of
 from rothko.release.place import large_files
 from rothko.release.publish import ROOT, Published
 from rothko.release.recoding import (
@@ -43,6 +43,7 @@ from rothko.release.recoding import (
     to_json,
 )
 from rothko.release.recoding_checks import check_published, check_shown, listed, numbers, sound, whole
+from rothko.release.sql import name_of
 from rothko.release.write import Content
 
 KIND = "columns"

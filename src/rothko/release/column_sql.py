@@ -17,15 +17,6 @@ from rothko.release.sql import literal
 INTERVAL = re.compile(r"^([\[(])(.+), (.+)\)$")
 
 
-def name_of(name: str) -> str:
-    """A name of a column or a table.
-
-    >>> name_of('net "hours" a week')
-    '"net ""hours"" a week"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
 def value_of(value: Any) -> str:
     """An Arrow scalar."""
     if not value.is_valid:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -26,6 +27,8 @@ NEAR = 1e-9
 """How far a published mean may lie from that of the records, as a share of the largest of them."""
 SPAN = r'^([\[(])("(?:[^"]|"")*"|[^,]*), ("(?:[^"]|"")*"|[^,]*)([\])])$'
 """A range or a region: where it begins and ends, and whether these values belong to it."""
+PLAIN_SPAN = r"^[\[(](?P<first>[^,]*), (?P<last>[^,]*)(?P<end>[\])])$"
+"""The same of values that need no quotes."""
 WORD = re.compile(r'(?:^|, )(?:"((?:[^"]|"")*)"|([^,]*))(?=, |$)')
 """A label among others, in quotes where it needs them."""
 
@@ -149,7 +152,9 @@ def _refuse_outside(
     kinds = connection.sql("SELECT * FROM extent LIMIT 0")
     types = dict(zip(kinds.columns, map(str, kinds.types), strict=True))
     columns = [(i, line, column) for i, line in enumerate(lines) for column in published[line.name]]
-    labels = {f"shown{j}": column.by() for j, (_, _, column) in enumerate(columns)}
+    labels: dict[str, Any] = {}
+    for j, (_, _, column) in enumerate(columns):
+        labels |= _read(f"shown{j}", column)
     connection.register("labels", pa.table({"class": np.arange(len(columns[0][2].of_class), dtype=np.int32), **labels}))
     holds = [_holds(f"shown{j}", i, line, column, types[f"low{i}"]) for j, (i, line, column) in enumerate(columns)]
     wrong = connection.execute(
@@ -174,16 +179,24 @@ def _holds(shown: str, i: int, line: Line, column: Published, kind: str) -> str:
     return f"CASE WHEN {shown} IS NULL THEN absent{i} > 0 ELSE absent{i} = 0 AND {reaches} END"
 
 
+def _read(shown: str, column: Published) -> dict[str, pa.Array]:
+    """What each class shows; of a range or a region also where it begins and ends, and its last sign."""
+    read = {shown: column.values}
+    if pa.types.is_string(column.values.type):
+        span = pc.extract_regex(column.values, PLAIN_SPAN)
+        read |= {f"{shown}_{part}": pc.struct_field(span, part) for part in ("first", "last", "end")}
+    places = pa.array(column.of_class)
+    return {name: pa.DictionaryArray.from_arrays(places, values) for name, values in read.items()}
+
+
 def _within(shown: str, i: int, kind: str) -> str:
     """Whether a class lies in its label: a value by itself, a range, a region, or the root."""
-    inner = f"substr({shown}, 2, length({shown}) - 2)"
-    first, last = (f"split_part({inner}, ', ', {part})" for part in (1, 2))
-    begins, ends = f"TRY_CAST({first} AS {kind})", f"TRY_CAST({last} AS {kind})"
-    region = f"({first} = '-inf' OR {begins} <= low{i}) AND ({last} = 'inf' OR {ends} > high{i})"
+    begins, ends = f"TRY_CAST({shown}_first AS {kind})", f"TRY_CAST({shown}_last AS {kind})"
+    region = f"({shown}_first = '-inf' OR {begins} <= low{i}) AND ({shown}_last = 'inf' OR {ends} > high{i})"
     return (
         f"CASE WHEN {shown} IS NULL THEN low{i} IS NULL WHEN {shown} = '{ROOT}' THEN true "
-        f"WHEN absent{i} > 0 THEN false WHEN {shown}[-1] = ']' THEN {begins} <= low{i} AND {ends} >= high{i} "
-        f"WHEN {shown}[-1] = ')' THEN {region} ELSE low{i} = high{i} AND low{i} = TRY_CAST({shown} AS {kind}) END"
+        f"WHEN absent{i} > 0 THEN false WHEN {shown}_end = ']' THEN {begins} <= low{i} AND {ends} >= high{i} "
+        f"WHEN {shown}_end = ')' THEN {region} ELSE low{i} = high{i} AND low{i} = TRY_CAST({shown} AS {kind}) END"
     )
 
 

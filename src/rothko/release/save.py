@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,8 @@ import pyarrow as pa
 from rothko.errors import VerificationError
 from rothko.policy import Policy
 from rothko.release.certificate import Certificate
-from rothko.release.verify import Verification, verify
+from rothko.release.truth import Told, ToldHashes, check_rows, same
+from rothko.release.verify import Fingerprint, Verification, check_schema, is_text_file, verify
 from rothko.release.write import Content
 
 if TYPE_CHECKING:
@@ -63,6 +65,10 @@ def verified(
     published: Mapping[str, Sequence[str]],
     policy: Policy,
     *,
+    told: Told,
+    wanted: Fingerprint,
+    schema: pa.Schema | None = None,
+    types: Mapping[str, pa.DataType] | None = None,
     threads: int,
     memory: int | None = None,
     spill: Path | None = None,
@@ -73,10 +79,24 @@ def verified(
     ----------
     published
         Quasi-identifier → the columns that publish it.
+    told
+        The columns of what every record should be shown as.
+    wanted
+        The fingerprint of that.
+    schema
+        The columns that a file should have, with their types.
+    types
+        Columns that were read as text, and have a type in the file.
     """
+    if isinstance(data, Path) and schema is not None:
+        check_schema(data, schema)
+    hashes = ToldHashes(told, is_text_file(data), types)
+    odd = bool(hashes.odd) and not is_text_file(data)
+    if odd:  # read by Arrow, in a pass of its own
+        check_rows(data, told, wanted, types=types, threads=threads, memory=memory, spill=spill)
     found = verify(
-        data, policy.privacy, published, missing=policy.missing, values=policy.columns, threads=threads, memory=memory,
-        spill=spill,
+        data, policy.privacy, published, missing=policy.missing, values=policy.columns,
+        hashes=None if odd else hashes, threads=threads, memory=memory, spill=spill,
     )  # fmt: skip
     if found.columns != tuple(columns) or found.rows != rows:
         raise VerificationError(
@@ -88,7 +108,9 @@ def verified(
                 f"Verification failed: {finding.requirement.describe()} does not hold in {finding.violating_classes} "
                 f"of {finding.classes} classes; nothing was released. Please report this."
             )
-    return found
+    if not odd:
+        same(found.fingerprint, wanted)
+    return replace(found, true=True)
 
 
 def stage_recoding(files: Mapping[Path, Content], stage: Staging) -> dict[str, str]:

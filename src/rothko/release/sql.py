@@ -107,3 +107,12 @@ def parquet_rows(path: Path) -> str:
     True
     """
     return f"read_parquet({file_literal(path)}, hive_partitioning = false, union_by_name = false)"
+
+
+def name_of(name: str) -> str:
+    """A name of a column or a table.
+
+    >>> name_of('net "hours" a week')
+    '"net ""hours"" a week"'
+    """
+    return '"' + name.replace('"', '""') + '"'

@@ -30,8 +30,8 @@ from rothko.release.recoding import Recoding, columns_of, copied
 from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed, verified
 from rothko.release.sql import connect, parquet_rows
 from rothko.release.tables import Holder
-from rothko.release.truth import Fingerprint, Told, check_rows, found
-from rothko.release.verify import Verification
+from rothko.release.truth import Told, check_rows, found
+from rothko.release.verify import Fingerprint, Verification
 from rothko.release.write import RowsFile, as_rows, decoded, explained, said_of
 
 PIECE = 1 << 18
@@ -67,11 +67,10 @@ class Written:
 
     def verified(self, data: Path, policy: Policy, *, threads: int, memory: int | None, spill: Path) -> Verification:
         """Verify a file: that its rows are those of the records, and every requirement; an error where they are not."""
-        self.check_rows(data, threads=threads, memory=memory, spill=spill)
-        checked = verified(
-            data, self.rows, self.columns, self.published, policy, threads=threads, memory=memory, spill=spill
-        )
-        return replace(checked, true=True)
+        return verified(
+            data, self.rows, self.columns, self.published, policy, told=self.told, wanted=self.fingerprint,
+            schema=self.schema, types=self.types if self.typed else None, threads=threads, memory=memory, spill=spill,
+        )  # fmt: skip
 
     def check_rows(self, data: Path, *, threads: int, memory: int | None, spill: Path) -> None:
         """Refuse a file that has other rows."""

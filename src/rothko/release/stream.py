@@ -44,8 +44,8 @@ from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed
 from rothko.release.sql import connect
 from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.tables import Tables
-from rothko.release.truth import Fingerprint, Told, expected
-from rothko.release.verify import Verification
+from rothko.release.truth import Told, expected
+from rothko.release.verify import Fingerprint, Verification
 from rothko.release.write import Content, RowsFile, said_of, write_content
 from rothko.workload.tasks import Model
 
@@ -53,25 +53,31 @@ Certify = Callable[[Verification, Loss], Certificate]
 """Makes the certificate of what was verified and lost; called when all parts are there."""
 
 
+def published_classes(
+    encoded: Encoded, partition: Partition, kept: pa.Table, policy: Policy, *, threads: int
+) -> tuple[dict[str, tuple[Published, ...]], NDArray[np.int32]]:
+    """What some classes publish, and the class of each record."""
+    published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
+    _no_clash(published, kept)
+    return published, partition.class_of()
+
+
 def released_rows(
-    encoded: Encoded,
-    partition: Partition,
+    published: Mapping[str, Sequence[Published]],
+    classes: NDArray[np.int32],
     kept: pa.Table,
     names: Sequence[str],
     policy: Policy,
     *,
     seed: int,
     threads: int,
-) -> tuple[Rows, NDArray[np.int32]]:
-    """The rows of some classes as they leave, and the class of each record."""
-    classes = partition.class_of()
-    published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
-    _no_clash(published, kept)
+) -> Rows:
+    """The rows of some classes as they leave."""
     order = None
     if policy.order == "random":
         shown = [column for columns in published.values() for column in columns]
         order = random_order(kept, seed, shown=shown, classes=classes, threads=threads)
-    return assemble(names, published, kept, classes, order, threads=threads), classes
+    return assemble(names, published, kept, classes, order, threads=threads)
 
 
 def lost_by(
@@ -166,8 +172,11 @@ class Sink:
         if partition.cuts is not None:
             partition = replace(partition, cuts=partition.cuts.within(part.low, part.high))
         with timed(self.timings, "publish"):
-            rows, classes = released_rows(
-                part.encoded, partition, part.kept, self._names, self._policy, seed=self._seed, threads=self._threads
+            published, classes = published_classes(
+                part.encoded, partition, part.kept, self._policy, threads=self._threads
+            )
+            rows = released_rows(
+                published, classes, part.kept, self._names, self._policy, seed=self._seed, threads=self._threads
             )
         self._note_columns(rows)
         with timed(self.timings, "write"):
@@ -238,7 +247,7 @@ class Sink:
 
     def _note_truth(self, rows: Rows, kept: pa.Table, classes: NDArray[np.int32], encoded: Encoded) -> None:
         """Take note of what the rows of some records must be, and refuse classes that do not cover them."""
-        told = Told.of(rows, kept, classes)
+        told = Told.of(self._names, rows.published, kept, classes)
         values = {line.name: Values.at(line, codes) for line, codes in zip(encoded.lines, encoded.codes, strict=True)}
         check_coverage(values, classes, encoded.lines, rows.published, connection=self._sql)
         self._fingerprint += expected(told, text=is_text(self._file.path), connection=self._sql)

@@ -14,7 +14,8 @@ the sum has no need to go through the writer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,14 +27,21 @@ from numpy.typing import NDArray
 from rothko.data.line import Line
 from rothko.data.plain import as_plain, plain_type
 from rothko.errors import VerificationError
-from rothko.release.column_sql import name_of
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.formulas import unescaped_sql
 from rothko.release.kinds import cell_texts
 from rothko.release.publish import Published
-from rothko.release.rows import Rows
-from rothko.release.sql import Batches, connect
-from rothko.release.verify import arrow_names, arrow_tables, check_schema, is_text_file, open_table
+from rothko.release.sql import Batches, connect, name_of
+from rothko.release.verify import (
+    Fingerprint,
+    arrow_names,
+    arrow_tables,
+    check_schema,
+    fingerprint,
+    is_text_file,
+    open_table,
+    with_long_lines,
+)
 
 SQL_TYPES: dict[pa.DataType, str] = {
     pa.string(): "VARCHAR",
@@ -64,17 +72,6 @@ SQL_TYPES: dict[pa.DataType, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """How many rows there are, and the sum of their hashes: the same for the same rows in any order."""
-
-    rows: int = 0
-    total: int = 0
-
-    def __add__(self, other: Fingerprint) -> Fingerprint:
-        return Fingerprint(self.rows + other.rows, self.total + other.total)
-
-
-@dataclass(frozen=True, slots=True)
 class Told:
     """What records should be shown as: what they came with, and what their classes publish."""
 
@@ -88,12 +85,17 @@ class Told:
     """The published columns, in their order."""
 
     @classmethod
-    def of(cls, rows: Rows, kept: pa.Table, classes: NDArray[np.int32]) -> Told:
-        """What rows were made of: columns as they were read, and the class of each record."""
-        names = tuple(name for name in rows.names if name not in rows.published)
-        return cls(
-            names, kept, classes, tuple(column for name in rows.names for column in rows.published.get(name, ()))
-        )
+    def of(
+        cls,
+        columns: Sequence[str],
+        published: Mapping[str, Sequence[Published]],
+        kept: pa.Table,
+        classes: NDArray[np.int32],
+    ) -> Told:
+        """What records leave as, given the columns of the source in their order."""
+        names = tuple(name for name in columns if name in kept.column_names)
+        shown = tuple(column for name in columns for column in published.get(name, ()))
+        return cls(names, kept, classes, shown)
 
     def of_nobody(self) -> Told:
         """The same columns, without records."""
@@ -106,27 +108,49 @@ class Told:
         return {column.name: column.values.type for column in self.shown} | kept | dict(written or {})
 
 
-@dataclass(frozen=True, slots=True)
 class Truth:
-    """What the rows of a whole table in memory must be."""
+    """What the rows of a whole table in memory must be.
 
-    told: Told
-    values: Mapping[str, Values]
-    """Quasi-identifier → its values, record by record."""
-    lines: Sequence[Line]
-    published: Mapping[str, Sequence[Published]]
-    by_column: bool = False
-    """Whether every quasi-identifier is recoded by itself."""
-    threads: int = 1
+    Whether classes cover their records does not depend on what is written: it is found out meanwhile, from the moment
+    at which this is made.
 
-    def of_rows(self, *, text: bool, types: Mapping[str, pa.DataType] | None = None) -> Fingerprint:
-        """The fingerprint that the rows must have, of classes that cover their records; an error where they do not."""
-        with connect(self.threads) as connection:
+    Parameters
+    ----------
+    values
+        Quasi-identifier → its values, record by record.
+    by_column
+        Whether every quasi-identifier is recoded by itself.
+    """
+
+    def __init__(
+        self,
+        told: Told,
+        values: Mapping[str, Values],
+        lines: Sequence[Line],
+        published: Mapping[str, Sequence[Published]],
+        *,
+        by_column: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self.told, self.values, self.lines, self.published = told, values, lines, published
+        self.by_column, self._threads = by_column, threads
+        pool = ThreadPoolExecutor(1)
+        self._covered = pool.submit(self._check_coverage)
+        pool.shutdown(wait=False)
+
+    def _check_coverage(self) -> None:
+        with connect(self._threads) as connection:
             check_coverage(
                 self.values, self.told.classes, self.lines, self.published, by_column=self.by_column,
                 connection=connection,
             )  # fmt: skip
-            return expected(self.told, text=text, types=types, connection=connection)
+
+    def of_rows(self, *, text: bool, types: Mapping[str, pa.DataType] | None = None) -> Fingerprint:
+        """The fingerprint that the rows must have, of classes that cover their records; an error where they do not."""
+        with connect(self._threads) as connection:
+            wanted = expected(self.told, text=text, types=types, connection=connection)
+        self._covered.result()
+        return wanted
 
 
 def expected(
@@ -153,13 +177,53 @@ def expected(
     shown = _hash([_value(f"c{i}", False, column.values.type, text) for i, column in enumerate(told.shown)])
     words = [_sql_type(_plain_type(told.kept[name].type)) == "VARCHAR" for name in told.names]
     stayed = _hash([_value(f"c{i}", words[i], wanted[name], text) for i, name in enumerate(told.names)])
-    [(rows, total)] = connection.execute(
-        f"WITH label AS MATERIALIZED (SELECT class, {shown} AS h FROM labels) "
-        f"SELECT count(*), coalesce(sum(hash(h, {stayed})), 0) FROM records JOIN label USING (class)"
-    ).fetchall()
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE told AS SELECT size, h, s FROM (SELECT class, {shown} AS h FROM labels) "
+        f"JOIN (SELECT class, count(*) AS size, sum({stayed}) AS s FROM records GROUP BY class) USING (class)"
+    )
     connection.unregister("labels")
     connection.unregister("records")
-    return Fingerprint(int(rows), int(total))
+    return fingerprint(connection, "told")
+
+
+@dataclass(frozen=True, slots=True)
+class ToldHashes:
+    """Hashes of the rows of a written table, by which they are compared with what was told of them."""
+
+    told: Told
+    """Whose columns are looked for; its records are not looked at."""
+    text: bool
+    types: Mapping[str, pa.DataType] | None = None
+    """As of :func:`expected`."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """The columns that are looked at."""
+        return self.told.types(self.types).keys()
+
+    @property
+    def odd(self) -> set[str]:
+        """The columns that SQL does not know the types of, where the table has types."""
+        return {name for name, kind in self.told.types(self.types).items() if _by_text(kind, self.text)}
+
+    def of_rows(
+        self, connection: duckdb.DuckDBPyConnection, columns: Sequence[str], table: str = "released"
+    ) -> tuple[str, str]:
+        """SQL of the hash of what a row's class publishes, and of the hash of what the row keeps."""
+        wanted = self.told.types(self.types)
+        place = {name: i for i, name in enumerate(columns)}
+        if not wanted.keys() <= place.keys():
+            raise VerificationError(
+                "Verification failed: the written table has other columns than it should; nothing was released. "
+                "Please report this."
+            )
+        kinds = connection.sql(f"SELECT {', '.join(f'c{place[name]}' for name in wanted)} FROM {table} LIMIT 0").types
+        words = dict(zip(wanted, (str(kind) == "VARCHAR" for kind in kinds), strict=True))
+
+        def hashed(names: Sequence[str]) -> str:
+            return _hash([_value(f"c{place[n]}", words[n], wanted[n], self.text) for n in names])
+
+        return hashed([column.name for column in self.told.shown]), hashed(self.told.names)
 
 
 def found(
@@ -179,26 +243,20 @@ def found(
     text, types
         As of :func:`expected`.
     """
-    wanted = told.types(types)
-    odd = {name for name, kind in wanted.items() if _by_text(kind, text)} if not is_text_file(data) else set()
-    columns = _open_odd(connection, data, wanted, odd) if odd else open_table(connection, data, wanted, "written")
-    place = {name: i for i, name in enumerate(columns)}
-    if not wanted.keys() <= place.keys():
-        raise VerificationError(
-            "Verification failed: the written table has other columns than it should; nothing was released. Please "
-            "report this."
-        )
-    stored = {name: str(connection.sql(f"SELECT c{place[name]} FROM written LIMIT 0").types[0]) for name in wanted}
+    hashes = ToldHashes(told, text, types)
+    odd = set() if is_text_file(data) else hashes.odd
 
-    def hashed(names: Sequence[str]) -> str:
-        return _hash([_value(f"c{place[n]}", stored[n] == "VARCHAR", wanted[n], text) for n in names])
+    def work(longest: int) -> Fingerprint:
+        if odd:
+            columns = _open_odd(connection, data, told.types(types), odd)
+        else:
+            columns = open_table(connection, data, hashes.names, "written", longest=longest)
+        shown, stayed = hashes.of_rows(connection, columns, "written")
+        result = fingerprint(connection, f"(SELECT 1 AS size, {shown} AS h, {stayed} AS s FROM written)")
+        connection.execute("DROP VIEW written")
+        return result
 
-    [(rows, total)] = connection.execute(
-        f"SELECT count(*), coalesce(sum(hash({hashed([c.name for c in told.shown])}, {hashed(told.names)})), 0) "
-        "FROM written"
-    ).fetchall()
-    connection.execute("DROP VIEW written")
-    return Fingerprint(int(rows), int(total))
+    return with_long_lines(work)
 
 
 def _open_odd(
@@ -254,11 +312,16 @@ def check_rows(
     if isinstance(data, Path) and schema is not None:
         check_schema(data, schema)
     with connect(threads, memory=memory, spill=spill) as connection:
-        if found(data, told, text=is_text_file(data), types=types, connection=connection) != wanted:
-            raise VerificationError(
-                "Verification failed: the written rows are not those of the records, in what they keep or in what "
-                "their classes publish; nothing was released. Please report this."
-            )
+        same(found(data, told, text=is_text_file(data), types=types, connection=connection), wanted)
+
+
+def same(there: Fingerprint | None, wanted: Fingerprint) -> None:
+    """Refuse rows that are not those that the records should be shown as."""
+    if there != wanted:
+        raise VerificationError(
+            "Verification failed: the written rows are not those of the records, in what they keep or in what their "
+            "classes publish; nothing was released. Please report this."
+        )
 
 
 def typed_as(written: pa.Table, read: pa.Table) -> dict[str, pa.DataType]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import duckdb
 import numpy as np
@@ -29,12 +29,58 @@ from rothko.privacy.statistics import NUMBER, Domain
 from rothko.release.sql import Batches, connect, file_literal, literal, parquet_rows
 from rothko.release.value_sql import value_of
 
-LONGEST = 1 << 40
-"""The most bytes of a line of a text file: any number of them. What is read is held as it comes, whatever this is."""
+Result = TypeVar("Result")
+
+USUAL, LONGEST = 2_000_000, 1 << 40
+"""The most bytes of a line of a text file, and any number of them: told so, DuckDB reads with one thread."""
+NO_MARKS = ("0::UBIGINT", "0")
+"""Of rows whose fingerprint is not asked for."""
 AS_WRITTEN = (
     "compression = 'none', hive_partitioning = false, filename = false, null_padding = false, ignore_errors = false"
 )
 """What DuckDB would otherwise guess from the name of a file and the folders that it lies in, or pass over."""
+
+
+MODULUS = 1 << 61
+"""Of sums of products of hashes: below it, none is larger than the numbers of SQL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """How many rows there are, and a sum over their hashes: the same for the same rows in any order.
+
+    The hash of a row is that of what its class publishes times that of what it keeps. So it is enough to add up what
+    the rows of a class keep, and fingerprints of parts add up to that of the whole.
+    """
+
+    rows: int = 0
+    total: int = 0
+
+    def __add__(self, other: Fingerprint) -> Fingerprint:
+        return Fingerprint(self.rows + other.rows, (self.total + other.total) % MODULUS)
+
+
+class RowHashes(Protocol):
+    """What tells the fingerprint of a table's rows; see :class:`rothko.release.truth.ToldHashes`."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """The columns that are looked at."""
+        ...
+
+    def of_rows(
+        self, connection: duckdb.DuckDBPyConnection, columns: Sequence[str], table: str = "released"
+    ) -> tuple[str, str]:
+        """SQL of the hash of what a row's class publishes, and of the hash of what the row keeps."""
+        ...
+
+
+def fingerprint(connection: duckdb.DuckDBPyConnection, classes: str) -> Fingerprint:
+    """That of rows, from ``size``, ``h`` (of what is published) and ``s`` (the sum of what is kept) of each class."""
+    [(rows, total)] = connection.execute(
+        f"SELECT coalesce(sum(size), 0), coalesce(sum((h >> 33)::HUGEINT * (s::HUGEINT % {MODULUS})), 0) FROM {classes}"
+    ).fetchall()
+    return Fingerprint(int(rows), int(total) % MODULUS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +120,8 @@ class Verification:
     classes: int
     """Distinct combinations of all published quasi-identifiers."""
     findings: tuple[Finding, ...]
+    fingerprint: Fingerprint | None = None
+    """Of all rows, where it was asked for."""
     true: bool = False
     """Whether the rows were compared with the original, and are those of its records (:mod:`rothko.release.truth`)."""
 
@@ -90,6 +138,7 @@ def verify(
     *,
     missing: Sequence[str] = (),
     values: Mapping[str, Column] | None = None,
+    hashes: RowHashes | None = None,
     threads: int = 1,
     memory: int | None = None,
     spill: Path | None = None,
@@ -106,42 +155,66 @@ def verify(
         Tokens that stand for a missing value.
     values
         Sensitive column → what the policy says of it: which of its values are one.
+    hashes
+        What tells the fingerprint of the rows, where it is asked for.
     memory
         The most bytes that the counting may take; beyond them it goes on in files under ``spill``.
     spill
         A private folder; one is made and removed where it is None.
     """
-    with connect(threads, memory=memory, spill=spill) as connection:
-        used = {column for columns in quasi_identifiers.values() for column in columns}
-        columns = open_table(connection, data, used | {r.column for r in requirements if r.column is not None})
-        everything = tuple(quasi_identifiers)
-        asked = _parts(requirements)
-        findings: dict[Requirement, Finding] = {}
-        groups: dict[tuple[str, ...], list[Requirement]] = {everything: []}
-        for requirement in asked:
-            over = everything if requirement.over is None else tuple(q for q in everything if q in requirement.over)
-            groups.setdefault(over, []).append(requirement)
-        rows = classes = 0
-        for over, members in groups.items():
-            by = [_number_of(column, columns) for q in over for column in quasi_identifiers[q]]
-            for (column, needs), about in _by_statistics(members).items():
-                domain = None
-                if column is None:
-                    _group(connection, by)
+    used = {column for columns in quasi_identifiers.values() for column in columns}
+    used |= {r.column for r in requirements if r.column is not None}
+
+    def work(longest: int) -> Verification:
+        with connect(threads, memory=memory, spill=spill) as connection:
+            columns = open_table(connection, data, used if hashes is None else {*used, *hashes.names}, longest=longest)
+            marks = NO_MARKS if hashes is None else hashes.of_rows(connection, columns)
+            return _verify(connection, columns, requirements, quasi_identifiers, missing, values or {}, marks)
+
+    return with_long_lines(work)
+
+
+def _verify(
+    connection: duckdb.DuckDBPyConnection,
+    columns: tuple[str, ...],
+    requirements: Sequence[Requirement],
+    quasi_identifiers: Mapping[str, Sequence[str]],
+    missing: Sequence[str],
+    values: Mapping[str, Column],
+    marks: tuple[str, str],
+) -> Verification:
+    """What the table ``released`` holds."""
+    everything = tuple(quasi_identifiers)
+    asked = _parts(requirements)
+    findings: dict[Requirement, Finding] = {}
+    groups: dict[tuple[str, ...], list[Requirement]] = {everything: []}
+    for requirement in asked:
+        over = everything if requirement.over is None else tuple(q for q in everything if q in requirement.over)
+        groups.setdefault(over, []).append(requirement)
+    rows = classes = 0
+    found: Fingerprint | None = None
+    for over, members in groups.items():
+        by = [_number_of(column, columns) for q in over for column in quasi_identifiers[q]]
+        for (column, needs), about in _by_statistics(members).items():
+            domain = None
+            if column is None:
+                _group(connection, by, marks)
+            else:
+                place = _number_of(column, columns)
+                value = value_of(connection, column, place, values.get(column), missing)
+                if needs == "moments":
+                    _measure(connection, by, column, place, value, missing, marks)
                 else:
-                    place = _number_of(column, columns)
-                    value = value_of(connection, column, place, (values or {}).get(column), missing)
-                    if needs == "moments":
-                        _measure(connection, by, column, place, value, missing)
-                    else:
-                        _count(connection, by, value)
-                        domain = _domain(connection, column)
-                [(rows, count)] = connection.execute("SELECT coalesce(sum(size), 0), count(*) FROM class").fetchall()
-                if over == everything:
-                    classes = count
-                for requirement in about:
-                    findings[requirement] = _find(connection, requirement, domain, count)
-        return Verification(rows, columns, classes, tuple(findings[requirement] for requirement in asked))
+                    _count(connection, by, value, marks)
+                    domain = _domain(connection, column)
+            [(rows, count)] = connection.execute("SELECT coalesce(sum(size), 0), count(*) FROM class").fetchall()
+            if over == everything:
+                classes = count
+                found = found or fingerprint(connection, "class")
+                marks = NO_MARKS  # once is enough
+            for requirement in about:
+                findings[requirement] = _find(connection, requirement, domain, count)
+    return Verification(rows, columns, classes, tuple(findings[requirement] for requirement in asked), found)
 
 
 def _parts(requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
@@ -162,35 +235,43 @@ def _by_statistics(requirements: Sequence[Requirement]) -> dict[tuple[str | None
     return groups or {(None, "size"): []}
 
 
-def _group(connection: duckdb.DuckDBPyConnection, by: Sequence[str]) -> None:
-    """Make ``class(class, size)``."""
+def _group(connection: duckdb.DuckDBPyConnection, by: Sequence[str], marks: tuple[str, str]) -> None:
+    """Make ``class(class, size, h, s)``."""
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE class AS "
-        f"SELECT row_number() OVER () AS class, count(*) AS size FROM released GROUP BY {', '.join(by)}"
+        f"SELECT row_number() OVER () AS class, count(*) AS size, {marks[0]} AS h, sum({marks[1]}) AS s "
+        f"FROM released GROUP BY {', '.join(by)}"
     )
 
 
-def _count(connection: duckdb.DuckDBPyConnection, by: Sequence[str], value: str) -> None:
-    """Make ``class(class, size)`` and ``counted(class, value, c)``.
+def _count(connection: duckdb.DuckDBPyConnection, by: Sequence[str], value: str, marks: tuple[str, str]) -> None:
+    """Make ``class(class, size, h, s)`` and ``counted(class, value, c)``.
 
     Classes are numbered, so that nothing that follows groups by published values again.
     """
     keys = ", ".join(by)
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE listed AS "
-        "SELECT row_number() OVER () AS class, sum(c)::BIGINT AS size, list(value) AS value, list(c) AS c "
-        f"FROM (SELECT {keys}, {value} AS value, count(*) AS c FROM released GROUP BY {keys}, value) GROUP BY {keys}"
+        "SELECT row_number() OVER () AS class, sum(c)::BIGINT AS size, list(value) AS value, list(c) AS c, "
+        f"{marks[0]} AS h, sum(s) AS s FROM (SELECT {keys}, {value} AS value, count(*) AS c, sum({marks[1]}) AS s "
+        f"FROM released GROUP BY {keys}, value) GROUP BY {keys}"
     )
-    connection.execute("CREATE OR REPLACE TEMP TABLE class AS SELECT class, size FROM listed")
+    connection.execute("CREATE OR REPLACE TEMP TABLE class AS SELECT class, size, h, s FROM listed")
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE counted AS SELECT class, unnest(value) AS value, unnest(c) AS c FROM listed"
     )
 
 
 def _measure(
-    connection: duckdb.DuckDBPyConnection, by: Sequence[str], name: str, column: str, value: str, missing: Sequence[str]
+    connection: duckdb.DuckDBPyConnection,
+    by: Sequence[str],
+    name: str,
+    column: str,
+    value: str,
+    missing: Sequence[str],
+    marks: tuple[str, str],
 ) -> None:
-    """Make ``class(class, size, present, squares)``: how many numbers there are, and their squares around the mean.
+    """Make ``class(class, size, present, squares, h, s)``: the count of numbers, and their squares around the mean.
 
     DuckDB's variance is Welford's. The numbers are shifted by the mean of the table first, so that large ones which
     differ little keep their digits.
@@ -211,13 +292,14 @@ def _measure(
         "coalesce(avg(x) FILTER (NOT absent AND isfinite(x)), 0) FROM numbers"
     ).fetchall()
     if bad or kind.id in ("boolean", "date", "timestamp", "time"):
-        _count(connection, by, value)
+        _count(connection, by, value, marks)
         numbers = _domain(connection, name).numbers  # tells what is wrong with them
         raise AssertionError(f"{len(numbers)} numbers were not read as such")
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE class AS SELECT row_number() OVER () AS class, count(*) AS size, "
-        f"count(x) AS present, coalesce(var_pop(x - {centre!r}) * count(x), 0) AS squares "
-        f"FROM (SELECT {', '.join(by)}, CASE WHEN NOT absent THEN x END AS x FROM numbers) GROUP BY {', '.join(by)}"
+        f"count(x) AS present, coalesce(var_pop(x - {centre!r}) * count(x), 0) AS squares, "
+        f"{marks[0]} AS h, sum(k) AS s FROM (SELECT {', '.join(by)}, CASE WHEN NOT absent THEN x END AS x, "
+        f"{marks[1]} AS k FROM numbers) GROUP BY {', '.join(by)}"
     )
 
 
@@ -256,7 +338,12 @@ def _find(
 
 
 def open_table(
-    connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, used: Collection[str], table: str = "released"
+    connection: duckdb.DuckDBPyConnection,
+    data: Path | pa.Table,
+    used: Collection[str],
+    table: str = "released",
+    *,
+    longest: int = USUAL,
 ) -> tuple[str, ...]:
     """Let the data be a table with the columns c0, c1, …; returns their real names.
 
@@ -281,17 +368,27 @@ def open_table(
         rows = (
             f"read_csv({file_literal(data)}, delim = {literal(delimiter)}, header = true, quote = '\"', "
             f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, {AS_WRITTEN}, "
-            f"max_line_size = {LONGEST}, columns = {{{columns}}})"
+            f"max_line_size = {longest}, columns = {{{columns}}})"
         )
-        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM {rows}")
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {rows}")
         return tuple(names)
     names = arrow_names(data)
     columns = ", ".join(f"c{i}" for i in range(len(names)))
     rows = parquet_rows(data)
     if not _same_names(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns, names):
         raise VerificationError(f"Verification failed: {data.name} is read with other columns than it has.")
-    connection.execute(f"CREATE TEMP VIEW {table}({columns}) AS SELECT * FROM {rows}")
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {table}({columns}) AS SELECT * FROM {rows}")
     return tuple(names)
+
+
+def with_long_lines(work: Callable[[int], Result]) -> Result:
+    """What comes of work on a file whose lines have the usual length, or else any; it is told the longest."""
+    try:
+        return work(USUAL)
+    except duckdb.Error as error:
+        if "line size" not in str(error).lower():
+            raise
+    return work(LONGEST)
 
 
 def _same_names(read: Sequence[str], names: Sequence[str]) -> bool:
