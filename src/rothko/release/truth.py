@@ -8,7 +8,7 @@ Two promises, both kept by code that shares nothing with the writer:
   column has the values that it had, joined to each other and to the class as they were.
 - *The classes cover them* (:mod:`rothko.release.coverage`).
 
-A hash of 64 bits hides a change by chance once in 10^19 times. Who can make the file differ on purpose and still hit
+Two hashes of 61 bits hide a change by chance once in 10^18 times. Who can make the file differ on purpose and still hit
 the sum has no need to go through the writer.
 """
 

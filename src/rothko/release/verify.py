@@ -41,8 +41,8 @@ AS_WRITTEN = (
 """What DuckDB would otherwise guess from the name of a file and the folders that it lies in, or pass over."""
 
 
-MODULUS = 1 << 61
-"""Of sums of products of hashes: below it, none is larger than the numbers of SQL."""
+MODULUS = (1 << 61) - 1
+"""A prime by which sums of products of hashes are taken: below it, no product is larger than the numbers of SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,9 @@ class RowHashes(Protocol):
 
 def fingerprint(connection: duckdb.DuckDBPyConnection, classes: str) -> Fingerprint:
     """That of rows, from ``size``, ``h`` (of what is published) and ``s`` (the sum of what is kept) of each class."""
+    product = f"(h::HUGEINT % {MODULUS}) * (s::HUGEINT % {MODULUS}) % {MODULUS}"
     [(rows, total)] = connection.execute(
-        f"SELECT coalesce(sum(size), 0), coalesce(sum((h >> 33)::HUGEINT * (s::HUGEINT % {MODULUS})), 0) FROM {classes}"
+        f"SELECT coalesce(sum(size), 0), coalesce(sum({product}), 0) FROM {classes}"
     ).fetchall()
     return Fingerprint(int(rows), int(total) % MODULUS)
 
