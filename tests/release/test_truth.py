@@ -208,3 +208,20 @@ def test_one_altered_cell_is_refused(
     with pytest.raises(VerificationError, match="rows are not those of the records"):
         prepare(data, policy(), engine=engine).save(tmp_path / f"wrong{ending}")
     assert not (tmp_path / f"wrong{ending}").exists()
+
+
+@pytest.mark.parametrize("publish", ["bounds", "mean"])
+def test_rows_of_nothing_but_zeros_count(publish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hash of 0 that is 0 would hide that a row has changed its class, or what it keeps."""
+    table = pa.table({"age": [0] * 6 + [9] * 6, "note": [0] * 6 + [1] * 6})
+    asked = rk.Policy.quick(table.column_names, qi=["age"], k=3, publish=publish)
+    write = RowsFile.write
+
+    def damaged(self: RowsFile, rows: Any) -> None:
+        kept = rows.kept["note"].to_pylist()
+        kept[kept.index(0)], kept[kept.index(1)] = 1, 0
+        write(self, replace(rows, kept=pa.table({"note": pa.array(kept, pa.int64())})))
+
+    monkeypatch.setattr(RowsFile, "write", damaged)
+    with pytest.raises(VerificationError, match="rows are not those of the records"):
+        prepare(table, asked).save(tmp_path / "wrong.parquet")

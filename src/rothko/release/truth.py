@@ -380,7 +380,8 @@ def _sql_type(kind: pa.DataType) -> str | None:
 
 
 def _hash(values: Sequence[str]) -> str:
-    return f"hash({', '.join(values) or 0})"
+    """Never the hash of one number alone: that of 0 is 0, and would wipe out what it is multiplied by."""
+    return f"hash({', '.join([*values, '1'])})"
 
 
 def _value(column: str, words: bool, wanted: pa.DataType, text: bool) -> str:
