@@ -219,7 +219,8 @@ def test_rows_of_nothing_but_zeros_count(publish: str, tmp_path: Path, monkeypat
 
     def damaged(self: RowsFile, rows: Any) -> None:
         kept = rows.kept["note"].to_pylist()
-        kept[kept.index(0)], kept[kept.index(1)] = 1, 0
+        none, one = kept.index(0), kept.index(1)
+        kept[none], kept[one] = 1, 0
         write(self, replace(rows, kept=pa.table({"note": pa.array(kept, pa.int64())})))
 
     monkeypatch.setattr(RowsFile, "write", damaged)
