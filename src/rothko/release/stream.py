@@ -159,6 +159,7 @@ class Sink:
         self._fingerprint = Fingerprint()
         self._open = ExitStack()
         self._sql = self._open.enter_context(connect(threads, memory=memory, spill=tables.folder))
+        self._beside = self._open.enter_context(ThreadPoolExecutor(1))
         self._typing = typing
         self._types: dict[str, pa.DataType] = {}
         self._kinds: dict[str, pa.DataType] = {}
@@ -179,10 +180,12 @@ class Sink:
                 published, classes, part.kept, self._names, self._policy, seed=self._seed, threads=self._threads
             )
         self._note_columns(rows)
+        # Beside the writing, which leaves a core free; what is not done by then is waited for.
+        noted = self._beside.submit(self._note_truth, rows, part.kept, classes, part.encoded)
         with timed(self.timings, "write"):
             self._file.write(rows)
         with timed(self.timings, "verify"):
-            self._note_truth(rows, part.kept, classes, part.encoded)
+            noted.result()
         with timed(self.timings, "measure"):
             self._rows.append(part.encoded.rows)
             self._losses.append(lost_by(part.encoded, partition, classes, rows.published, self._policy))
