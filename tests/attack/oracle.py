@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -291,7 +292,9 @@ def matched(rows: Sequence[Row], expected: Expected, *, text: bool) -> list[int]
 
 
 def cell(value: Any, *, text: bool) -> Any:
-    """A kept cell as it is compared: exactly, and in a text file as it is written there."""
+    """A kept cell as it is compared: exactly, and in a text file as it is written there, nested ones as JSON."""
+    if text and isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
     value = plain_cell(value)
     if not text:
         return (isinstance(value, bool), value) if not isinstance(value, float) else (False, value)
