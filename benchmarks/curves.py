@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.timing import Case, report, side_by_side
-from rothko.data.census import census, census_policy
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
+from rothko.generate.census import census, census_policy
 from rothko.methods import Cluster, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
 from rothko.methods.method import LocalMethod
 from rothko.metrics.loss import class_widths, loss
 from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
-from rothko.threads import count_threads
+from rothko.progress import count_threads
 
 SENSITIVE = "occupation"
 

@@ -17,9 +17,9 @@ import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from benchmarks.timing import Case, best, report, side_by_side
-from rothko.data.generate import agrawal
 from rothko.flow import prepare
-from rothko.policy import Policy
+from rothko.generate.agrawal import agrawal
+from rothko.policy.policy import Policy
 from rothko.release import save
 from rothko.release.truth import Truth
 from rothko.release.verify import NO_MARKS

@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from benchmarks.timing import Case, report, side_by_side
 from rothko.data.encode import Encoded, encode
-from rothko.data.generate import agrawal
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
+from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian, Refine
-from rothko.methods.refine import distinct
-from rothko.policy import Policy
-from rothko.threads import count_threads
+from rothko.methods.refine.refine import distinct
+from rothko.policy.policy import Policy
+from rothko.progress import count_threads
 
 QUASI = ("salary", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan")
 MONEY = ("salary", "commission", "hvalue", "loan")

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 
 from benchmarks.foundation import QUASI
 from benchmarks.timing import Case, report, side_by_side
-from rothko.data.generate import agrawal
 from rothko.flow import prepare
-from rothko.policy import Policy
+from rothko.generate.agrawal import agrawal
+from rothko.policy.policy import Policy
 
 VALUES = [f"d{i:02d}" for i in range(50)]
 TREE = {f"g{a}": {f"g{a}{b}": VALUES[10 * a + 5 * b : 10 * a + 5 * b + 5] for b in range(2)} for a in range(5)}

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.foundation import QUASI
 from benchmarks.timing import Case, report
-from rothko.data.generate import agrawal_batches
+from rothko.generate.agrawal import agrawal_batches
 from rothko.release.write import write_batches
 
 COPY = "import duckdb, sys; duckdb.sql(f\"COPY (FROM '{sys.argv[1]}') TO '{sys.argv[2]}'\")"

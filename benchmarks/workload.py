@@ -16,13 +16,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from benchmarks.foundation import QUASI
 from benchmarks.timing import Case, report, side_by_side
 from rothko.data.encode import encode
-from rothko.data.generate import agrawal
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
 from rothko.flow import prepare
+from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian
-from rothko.policy import Policy
-from rothko.threads import count_threads
+from rothko.policy.policy import Policy
+from rothko.progress import count_threads
 from rothko.workload import Classify, Regress, Select, Task
 
 

@@ -1,8 +1,8 @@
 """Low information loss: the experiments of Ghinita, Karras, Kalnis, Mamoulis, VLDB 2007, section 6.
 
-Figs. 12 to 20: k-anonymity and l-diversity along curves against Mondrian, TopDown and Anatomy, on Adult and on a
-census of 50,000 to 400,000 records, with rothko's own ``cluster`` beside the paper's methods. The paper's census is
-not at hand; :mod:`rothko.data.census` stands for it. Times are those of grouping the records alone, on one thread, the
+Figs. 12 to 20: k-anonymity and l-diversity along curves against Mondrian, TopDown and Anatomy, on Adult and on a census
+of 50,000 to 400,000 records, with rothko's own ``cluster`` beside the paper's methods. The paper's census is not at
+hand; :mod:`rothko.generate.census` stands for it. Times are those of grouping the records alone, on one thread, the
 best of three runs, one run after the other; the load of the machine is kept with the results.
 """
 
@@ -19,16 +19,16 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from experiments.runs import Keep, Results, Running, keep_nothing, with_load
-from rothko.comparison import Bench, Trial
-from rothko.data.census import QUASI_IDENTIFIERS, TREES, census
+from rothko.comparison.compare import Bench, Trial
 from rothko.data.encode import rank
-from rothko.data.source import open_source
+from rothko.data.source.open import open_source
 from rothko.flow import in_memory
+from rothko.generate.census import QUASI_IDENTIFIERS, TREES, census
 from rothko.methods import METHODS
 from rothko.methods.anatomy import anatomize
 from rothko.metrics.cube import cube_divergence
 from rothko.metrics.pair import Anatomy
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.secret import Secret
 

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from rothko.data.generate import agrawal, random_constants
-from rothko.policy import Policy
+from rothko.generate.agrawal import agrawal, random_constants
+from rothko.policy.policy import Policy
 from rothko.workload import Classify, Regress
 
 RECORDS = 1_000

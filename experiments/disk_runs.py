@@ -22,20 +22,20 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from experiments.data import ATTRIBUTES
-from rothko.data.generate import agrawal, agrawal_batches
-from rothko.data.source import open_source
-from rothko.data.survey import survey
-from rothko.engines.disk import measured
+from rothko.data.source.open import open_source
+from rothko.data.survey.survey import survey
+from rothko.engines.disk.spill import Spill
+from rothko.engines.disk.stream import measured
 from rothko.engines.driver import Job
 from rothko.engines.frequency import sizes
 from rothko.engines.options import RothkoS, RothkoT
 from rothko.engines.plan import Budget
 from rothko.engines.rothko_s import rothko_s
 from rothko.engines.rothko_t import rothko_t
-from rothko.engines.spill import Spill
 from rothko.engines.tree import Tree
 from rothko.flow import prepare
-from rothko.policy import Policy
+from rothko.generate.agrawal import agrawal, agrawal_batches
+from rothko.policy.policy import Policy
 from rothko.workload import Classify
 
 ROOM = 1_000_000_000

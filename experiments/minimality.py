@@ -28,10 +28,10 @@ from typing import Any
 import pyarrow as pa
 
 from experiments.runs import Results, Running, Show
-from rothko.data.source import open_source
+from rothko.data.source.open import open_source
 from rothko.errors import InfeasibleError
 from rothko.flow import in_memory
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 
 VALUES = ("a", "b", "c", "d")
 """What a person may have."""

@@ -20,12 +20,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments.data import Dataset
 from rothko.data.encode import rank
-from rothko.data.source import open_source
+from rothko.data.source.open import open_source
 from rothko.flow import in_memory
 from rothko.learn.evaluate import deal, paired_t_test
 from rothko.learn.models import MODELS
 from rothko.learn.regions import Form, Original, Regions, as_numbers, place
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.workload import Classify
 
 Floats = NDArray[np.float64]

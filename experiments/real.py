@@ -36,7 +36,7 @@ from rothko.data.schema import typed
 from rothko.learn.models import mdl_cuts
 from rothko.learn.regions import Form, line_numbers
 from rothko.metrics.prediction import conditional_entropy
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 
 ADULT_K = (2, 5, 10, 25, 50, 100, 250, 500, 1_000)
 CONTRACEPTIVES_K = (2, 5, 10, 25, 50, 100, 200)

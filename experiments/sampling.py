@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 
 from experiments.data import ATTRIBUTES
 from experiments.protocol import Scores
-from rothko.data.coded import Coded
-from rothko.data.generate import agrawal
-from rothko.data.source import open_source
-from rothko.data.survey import survey
+from rothko.data.source.open import open_source
+from rothko.data.survey.coded import Coded
+from rothko.data.survey.survey import survey
+from rothko.engines.chooser import Chooser, Cut
+from rothko.engines.disk.spill import Spill
 from rothko.engines.driver import Job, gathered
 from rothko.engines.frequency import Wanted
 from rothko.engines.options import RothkoS
 from rothko.engines.plan import Budget
 from rothko.engines.rothko_s import grow, prune
-from rothko.engines.spill import Spill
 from rothko.engines.tree import Tree
+from rothko.generate.agrawal import agrawal
 from rothko.learn.regions import as_numbers
 from rothko.methods import Mondrian
-from rothko.methods.chooser import Chooser, Cut
 from rothko.metrics.prediction import conditional_entropy, wmse
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy.confidence import Test
 from rothko.privacy.statistics import Statistics
 from rothko.workload import Classify, Regress

@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from experiments.runs import Keep, Results, Running, Show, keep_nothing, with_load
-from rothko.data.longtail import TARGETING, LongTail, longtail
-from rothko.data.sets import Records, from_table
-from rothko.kernels.sets_records import shared
-from rothko.methods.set_method import SetK1Method, SetMethod
-from rothko.methods.sets_cluster import SetCluster, SetIterative
-from rothko.methods.sets_k1 import SetK1
-from rothko.methods.sets_mondrian import SetMondrian
-from rothko.methods.sets_two_phase import SetTwoPhase
+from rothko.generate.longtail import TARGETING, LongTail, longtail
+from rothko.kernels.sets.records import shared
+from rothko.sets.methods.cluster import SetCluster, SetIterative
+from rothko.sets.methods.k1 import SetK1
+from rothko.sets.methods.method import SetK1Method, SetMethod
+from rothko.sets.methods.mondrian import SetMondrian
+from rothko.sets.methods.two_phase import SetTwoPhase
+from rothko.sets.records import Records, from_table
 
 METHODS: dict[str, SetMethod] = {
     "cluster-all": SetCluster(search="all"),
@@ -96,7 +96,7 @@ def some_of(records: Records, count: int) -> Records:
     """So many of the records, drawn at random."""
     if records.count <= count:
         return records
-    from rothko.kernels.sets_records import spread
+    from rothko.kernels.sets.records import spread
 
     rows = np.sort(np.random.default_rng(0).choice(records.count, count, replace=False))
     return Records(*spread(rows, records.starts, records.items), records.names, records.utility)

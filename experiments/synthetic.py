@@ -24,12 +24,12 @@ from experiments.protocol import (
     recode,
 )
 from rothko.data.encode import encode
-from rothko.data.generate import CONSTANTS, AgeGroups
 from rothko.data.schema import typed
 from rothko.engines import memory
+from rothko.generate.agrawal import CONSTANTS, AgeGroups
 from rothko.learn.regions import as_numbers
 from rothko.metrics.queries import imprecision, overlapping, satisfying
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.workload import Classify, Regress, Select
 from rothko.workload.boxes import boxes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# The tests are no package (importlib mode), so the plain twins in `plain.py` are found by this path.
+# The tests are no package (importlib mode), so the plain twins in `twins/` are found by this path.
 sys.path.insert(0, str(Path(__file__).parent))
 
 # The same examples in every run, so that a run means the same for everybody; `--hypothesis-profile=explore` looks for

@@ -15,14 +15,14 @@ import pytest
 import typer
 
 import rothko
-from rothko import hierarchy_spec
 from rothko.cli import app
 from rothko.engines import ENGINES
 from rothko.errors import PolicyError
 from rothko.methods import METHODS
-from rothko.methods.sets import SET_METHODS
-from rothko.policy import Column, Policy
+from rothko.policy import hierarchies as hierarchy_spec
+from rothko.policy.policy import Column, Policy
 from rothko.privacy import REQUIREMENTS
+from rothko.sets.methods import SET_METHODS
 from rothko.workload import TASKS
 from rothko.workload.predicate import parse
 from rothko.workload.tasks import FUNCTIONS

@@ -12,30 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rothko import errors, privacy, sets, workload
-    from rothko.comparison import compare
-    from rothko.data.csv_dialect import CsvOptions
-    from rothko.data.draft import draft
+    from rothko.comparison.compare import compare
     from rothko.data.hierarchy import Hierarchy
+    from rothko.data.source.csv import CsvOptions
     from rothko.flow import Release, anonymize
     from rothko.learn.anonymizer import Anonymizer
     from rothko.metrics.measure import measure
-    from rothko.policy import Policy
+    from rothko.policy.draft import draft
+    from rothko.policy.policy import Policy
     from rothko.release.certificate import Certificate
     from rothko.release.check import check
-    from rothko.release.recoding import Recoding
+    from rothko.release.recoding.recoding import Recoding
 
 _PLACES = {
     "Anonymizer": "rothko.learn.anonymizer",
     "Certificate": "rothko.release.certificate",
-    "CsvOptions": "rothko.data.csv_dialect",
+    "CsvOptions": "rothko.data.source.csv",
     "Hierarchy": "rothko.data.hierarchy",
-    "Policy": "rothko.policy",
-    "Recoding": "rothko.release.recoding",
+    "Policy": "rothko.policy.policy",
+    "Recoding": "rothko.release.recoding.recoding",
     "Release": "rothko.flow",
     "anonymize": "rothko.flow",
     "check": "rothko.release.check",
-    "compare": "rothko.comparison",
-    "draft": "rothko.data.draft",
+    "compare": "rothko.comparison.compare",
+    "draft": "rothko.policy.draft",
     "measure": "rothko.metrics.measure",
 }
 

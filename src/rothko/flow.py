@@ -2,7 +2,7 @@
 
 ``anonymize`` runs it and returns a verified :class:`Release`. Saving writes to temporary names, verifies
 the written bytes again, and only then moves them into place. A table that does not fit in memory goes the
-same way in parts (:mod:`rothko.engines.disk`), and its release is kept in a file.
+same way in parts (:mod:`rothko.engines.disk.stream`), and its release is kept in a file.
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.coded import Outline
-from rothko.data.csv_dialect import CsvOptions, typed_text
-from rothko.data.draft import Draft
 from rothko.data.encode import Encoded, encode
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts, match, typed, written_as_text
-from rothko.data.source import Source, open_source
+from rothko.data.source.csv import CsvOptions, typed_text
+from rothko.data.source.open import Source, open_source
+from rothko.data.survey.coded import Outline
 from rothko.engines import ENGINES
 from rothko.engines.options import RothkoS
 from rothko.engines.plan import choose_engine
 from rothko.errors import InfeasibleError, PolicyError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING, Anatomy
 from rothko.methods.anatomy import refuse as refuse_anatomy
+from rothko.methods.classes import Partition
 from rothko.methods.method import LocalMethod
-from rothko.methods.partition import Partition
-from rothko.methods.refine import Refine
+from rothko.methods.refine.refine import Refine
 from rothko.methods.ties import with_hidden_ties
-from rothko.policy import Policy
+from rothko.policy.draft import Draft
+from rothko.policy.policy import Policy
 from rothko.privacy.statistics import Sensitive, Statistics
+from rothko.progress import count_threads
 from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
 from rothko.release.kinds import refuse_unions
 from rothko.release.place import Place, place_of
 from rothko.release.publish import check_statistics, statistics_asked
-from rothko.release.recoding import Recoding, columns_of
+from rothko.release.recoding.recoding import Recoding, columns_of
 from rothko.release.rows import Rows
 from rothko.release.save import Saved as Saved
 from rothko.release.save import is_text, sha256, stage_recoding, timed, verified
@@ -55,7 +56,6 @@ from rothko.release.truth import Told, Truth, typed_as
 from rothko.release.verify import Fingerprint, Verification
 from rothko.release.write import decoded, said_of, write_rows
 from rothko.secret import Secret
-from rothko.threads import count_threads
 
 if TYPE_CHECKING:
     from rothko.engines.options import RothkoT
@@ -277,7 +277,7 @@ def prepare(
             f"{policy.method.name} sees all records at once, in memory, and engine {name} was "
             f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or use mondrian."
         )
-    from rothko.engines.disk import stream
+    from rothko.engines.disk.stream import stream
 
     options = policy.engine if policy.engine.name == name else ENGINES[name]()
     return stream(

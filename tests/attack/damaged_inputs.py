@@ -34,11 +34,11 @@ import typer
 
 from rothko import cli
 from rothko.data.hierarchy import Hierarchy
-from rothko.data.sets_files import read_records
-from rothko.data.sets_utility import read_utility
-from rothko.data.source import open_source
+from rothko.data.source.open import open_source
 from rothko.errors import RothkoError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
+from rothko.sets.files import read_records
+from rothko.sets.utility import read_utility
 
 SECRET = "Zx9-SECRET"
 """Part of many cells; it must be in no message."""

@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
-import plain
 from rothko.privacy import Requirement
+from twins import mondrian as plain
 
 Row = dict[str, Any]
 Says = Callable[[str, Any], bool]

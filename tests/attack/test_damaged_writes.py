@@ -21,11 +21,11 @@ import pyarrow.csv as pcsv
 import pytest
 
 import rothko as rk
-from rothko.data.sets import Records, from_lists
 from rothko.errors import PrivacyWarning, VerificationError
-from rothko.release.apply import apply_file
+from rothko.release.recoding.apply import apply_file
 from rothko.release.rows import Rows
 from rothko.release.write import RowsFile
+from rothko.sets.records import Records, from_lists
 
 Damage = Callable[[pa.Table, random.Random], pa.Table]
 ENDINGS = (".parquet", ".csv", ".arrow", ".tsv")
@@ -389,7 +389,7 @@ WRONG_SETS: dict[str, list[list[str]]] = {
 def test_damaged_sets_are_not_released(
     method: str, ending: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from rothko import sets_flow
+    from rothko.sets import flow as sets_flow
 
     release = rk.sets.anonymize(BASKETS, k=2, method=method, threads=1)
     write = sets_flow.write_sets

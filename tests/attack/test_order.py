@@ -24,7 +24,7 @@ import pytest
 
 import rothko as rk
 from rothko.errors import PrivacyWarning
-from rothko.release.apply import apply_file
+from rothko.release.recoding.apply import apply_file
 
 ROWS = 400
 KEY = b"0123456789abcdef0123456789abcdef"

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
-from rothko.release import recoding as recodings
+from rothko.release.recoding import recoding as recodings
 
 ODD = (-1, -2, 0, 1, 2**31 - 1, 2**31, 2**63, 10**30, 1.5, "NaN", "x", "", None, True, [], {}, [[]], "2**31")
 RAW = ("NaN", "Infinity", "-Infinity", "1e999", "[" * 5000)

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import Ran
 
-from rothko.data.patients import patients
-from rothko.data.source import Source
+from rothko.data.source.open import Source
+from rothko.generate.patients import patients
 
 Rothko = Callable[..., Ran]
 

@@ -24,7 +24,7 @@ import pytest
 import rothko as rk
 from rothko import json_text
 from rothko.cli import console
-from rothko.data.patients import patients
+from rothko.generate.patients import patients
 
 PEOPLE = 600
 ESCAPE = "\x1b"

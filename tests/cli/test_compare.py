@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rothko.cli.compare import FILES, PLOTS
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ def test_options_of_sets_are_refused_for_tables(option: str, rothko: Callable[..
 def test_verification_that_fails_is_the_exit_code(
     baskets: Path, rothko: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rothko.release.sets._fewest_containing", lambda *_: 1)
+    monkeypatch.setattr("rothko.sets.verify._fewest_containing", lambda *_: 1)
     ran = rothko("compare", "baskets.txt", "--method", "set-two-phase,set-k1", "--k", "5")
     assert ran.code == 4
     assert "set-k1 at k = 5: Verification failed: k1-anonymity holds for k = 1 and not for 5" in ran.out

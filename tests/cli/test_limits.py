@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 from rothko.cli import limits
+from rothko.comparison.trials import why
 from rothko.errors import InputError, lacks_memory
-from rothko.threads import count_threads
-from rothko.trials import why
+from rothko.progress import count_threads
 
 LEAST = limits.NEEDED + limits.EACH_CORE * count_threads(None)
 COMMANDS = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.workload import Aggregate, Classify, Regress, Select
 
 POLICY = """\

@@ -20,7 +20,7 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
 from rothko.data.schema import typed
 from rothko.errors import InputError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 
 SECRET = "SECRET-4711"
 DAY = datetime.date(2024, 2, 29)

@@ -17,8 +17,8 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from rothko.data.csv_dialect import CsvOptions
-from rothko.data.source import Source, open_source
+from rothko.data.source.csv import CsvOptions
+from rothko.data.source.open import Source, open_source
 from rothko.errors import InputError
 
 SECRET = "SECRET-4711"
@@ -503,7 +503,7 @@ def test_dataframes_in_pieces() -> None:
 
 
 def test_long_records_come_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rothko.data.source.PIECE_BYTES", 10_000)
+    monkeypatch.setattr("rothko.data.source.open.PIECE_BYTES", 10_000)
     pieces = list(open_source({"text": ["x" * 1_000] * 100}).batches())
     assert len(pieces) >= 10
     assert sum(piece.num_rows for piece in pieces) == 100

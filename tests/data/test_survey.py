@@ -20,21 +20,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rothko.data import distinct as distinct_module
-from rothko.data import grid
-from rothko.data import survey as survey_module
-from rothko.data.coded import Coded, Records
-from rothko.data.distinct import Distinct
 from rothko.data.encode import Encoded, encode
-from rothko.data.generate import agrawal_batches
 from rothko.data.line import Kind, Line
-from rothko.data.reservoir import Reservoir
 from rothko.data.schema import left_as_text, typed
-from rothko.data.source import Source, open_source
-from rothko.data.survey import Survey, survey
+from rothko.data.source.open import Source, open_source
+from rothko.data.survey import distinct as distinct_module
+from rothko.data.survey import grid
+from rothko.data.survey import survey as survey_module
+from rothko.data.survey.coded import Coded, Records
+from rothko.data.survey.distinct import Distinct
+from rothko.data.survey.reservoir import Reservoir
+from rothko.data.survey.survey import Survey, survey
 from rothko.errors import InputError, RothkoError
+from rothko.generate.agrawal import agrawal_batches
 from rothko.kernels import lookup as kl
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release.publish import bounds_names, publish, range_labels
 
 SECRET = "SECRET-4711"
@@ -551,9 +551,9 @@ def test_kernels_equal_their_twins(seed: int) -> None:
 RUN = """
 import resource, sys
 import pyarrow as pa
-from rothko.data.source import open_source
-from rothko.data.survey import survey
-from rothko.policy import Policy
+from rothko.data.source.open import open_source
+from rothko.data.survey.survey import survey
+from rothko.policy.policy import Policy
 
 def run(path):
     source = open_source(path)

@@ -12,5 +12,5 @@ __all__ = ["rothko"]  # the command line, for these tests as well
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> int:
     """Parts of a few hundred records, so that a small table takes several passes; how many fit in memory."""
     small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=700)
-    monkeypatch.setattr("rothko.engines.disk.budget", lambda *_, **__: small)
+    monkeypatch.setattr("rothko.engines.disk.stream.budget", lambda *_, **__: small)
     return small.tuples

@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 import rothko as rk
 from rothko.cli import app
-from rothko.data.generate import agrawal
 from rothko.engines import driver
 from rothko.errors import InfeasibleError, InputError, PolicyError
 from rothko.flow import prepare
-from rothko.policy import Policy
+from rothko.generate.agrawal import agrawal
+from rothko.policy.policy import Policy
 from rothko.release.stored import StoredRelease
 
 ROWS = 6_000

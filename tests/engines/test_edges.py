@@ -14,7 +14,7 @@ import pytest
 
 import rothko as rk
 from rothko.errors import InfeasibleError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release.stored import StoredRelease
 
 pytestmark = pytest.mark.usefixtures("little_memory")

@@ -23,7 +23,7 @@ import pytest
 from tests.cli.conftest import Ran
 
 import rothko as rk
-from rothko.engines import disk
+from rothko.engines.disk.stream import stream as disk
 from rothko.flow import prepare
 from rothko.release.staging import staging
 
@@ -33,7 +33,7 @@ CHILD = """
 import importlib, os, signal, sys
 
 from rothko.cli import main
-from rothko.engines import disk
+from rothko.engines.disk.stream import stream as disk
 from rothko.engines.plan import Budget
 
 small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=700)
@@ -82,9 +82,9 @@ def arguments(source: str, engine: str, out: str = "out/release.parquet") -> lis
 
 
 PHASES = {
-    "survey": ("rothko-t", "rothko.engines.disk:survey"),
+    "survey": ("rothko-t", "rothko.engines.disk.stream:survey"),
     "count": ("rothko-t", "rothko.engines.rothko_t:count"),
-    "repartition": ("rothko-t", "rothko.engines.spilled:Writer.close"),
+    "repartition": ("rothko-t", "rothko.engines.disk.spilled:Writer.close"),
     "prune": ("rothko-s", "rothko.engines.rothko_s:prune"),
     "write": ("rothko-t", "rothko.release.stream:RowsFile.write"),
     "verify": ("rothko-s", "rothko.release.stored:verified"),
@@ -339,7 +339,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 from rothko.cli import main
-from rothko.engines import disk
+from rothko.engines.disk.stream import stream as disk
 from rothko.engines.plan import Budget
 small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 14, tuples=700)
 disk.budget = lambda *_, **__: small

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rothko.engines.spill import Spill
+from rothko.engines.disk.spill import Spill
 from rothko.errors import OutputError
 
 SCHEMA = pa.schema({"a": pa.int64()})
@@ -26,7 +26,7 @@ START = """
 import sys, time
 from pathlib import Path
 import numpy as np, pyarrow as pa
-from rothko.engines.spill import Spill
+from rothko.engines.disk.spill import Spill
 
 folder = Path(sys.argv[1])
 megabyte = pa.table({"a": np.arange(1 << 17)})

@@ -13,9 +13,9 @@ from tests.kernels.test_mondrian import Case, cases, unhurried
 from tests.kernels.test_mondrian import records as records_of
 from tests.kernels.test_workload import encoded_with, tasks
 
-import plain
-from rothko.data.coded import Coded, Outline
 from rothko.data.encode import Encoded
+from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.disk.spill import Spill
 from rothko.engines.driver import Job, gathered
 from rothko.engines.frequency import sizes
 from rothko.engines.memory import partition
@@ -24,11 +24,11 @@ from rothko.engines.part import LargeClass, Part
 from rothko.engines.plan import Budget
 from rothko.engines.rothko_s import rothko_s
 from rothko.engines.rothko_t import rothko_t
-from rothko.engines.spill import Spill
 from rothko.engines.tree import Tree
 from rothko.methods import Mondrian
-from rothko.methods.partition import Partition
+from rothko.methods.classes import Partition
 from rothko.workload import Select, Task
+from twins import mondrian as plain
 
 
 @dataclass(frozen=True)

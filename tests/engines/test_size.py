@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rothko as rk
-from rothko.data.source import open_source
+from rothko.data.source.open import open_source
 from rothko.errors import PolicyError, TooLargeError
 
 LIMIT = 404_000_000

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rothko import private as module
-from rothko.data.coded import Coded, Outline
 from rothko.data.line import Kind, Line
-from rothko.engines.spill import Spill, record_bytes
+from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.disk.spill import Spill, record_bytes
 from rothko.errors import InputError, OutputError
 from rothko.privacy.statistics import Domain
 from rothko.private import remove_leftovers

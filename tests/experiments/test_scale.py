@@ -22,8 +22,8 @@ from experiments.scale_claims import (
     larger_samples_better,
     less_is_undone,
 )
-from rothko.data.generate import agrawal
-from rothko.policy import Policy
+from rothko.generate.agrawal import agrawal
+from rothko.policy.policy import Policy
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -15,7 +15,7 @@ from experiments import figures, sets, sets_figures
 from experiments.claims import checked, table
 from experiments.sets import Sets, adult, some_of, trial
 from experiments.sets_claims import CLAIMS, ahead, alike, best, faster
-from rothko.data.longtail import longtail
+from rothko.generate.longtail import longtail
 
 ROOT = Path(__file__).parent.parent.parent
 

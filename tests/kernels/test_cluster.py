@@ -1,4 +1,4 @@
-"""Boxes in whole numbers, tallies, grouping and repair against plain twins (`tests/plain_cluster.py`)."""
+"""Boxes in whole numbers, tallies, grouping and repair against plain twins (`tests/twins/cluster.py`)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from hypothesis import strategies as st
 from tests.kernels.test_mondrian import Case, cases, records, unhurried
 
 import asked
-import plain
-from plain_cluster import Boxes, Group, Rules, group, helps
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
 from rothko.data.schema import typed
-from rothko.kernels import cluster, hull, tally
-from rothko.kernels import repair as steps_of_repair
+from rothko.kernels.cluster import greedy as cluster
+from rothko.kernels.cluster import hull, tally
+from rothko.kernels.cluster import repair as steps_of_repair
+from rothko.methods.classes import Partition
+from rothko.methods.cluster.repair import ALL
+from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples, lay_out_whole
 from rothko.methods.layout import rules_of
-from rothko.methods.partition import Partition
-from rothko.methods.repair import ALL
-from rothko.methods.tuples import WHOLE, Entries, Tuples, lay_out_whole
 from rothko.metrics.loss import class_widths
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import EntropyLDiversity, KAnonymity, Requirement, SquaredErrorDiversity, VarianceDiversity
 from rothko.privacy.statistics import Statistics
+from twins import mondrian as plain
+from twins.cluster import Boxes, Group, Rules, group, helps
 
 SEED = np.uint64(1)
 

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.test_mondrian import Case, cases, unhurried
 
-import plain_curves
 from rothko.data.encode import Encoded
-from rothko.kernels import boxes, diverse, hilbert, idistance, merge, onedim, sort
-from rothko.kernels.hilbert import BLOCK
+from rothko.kernels import boxes, sort
+from rothko.kernels.curve import diverse, hilbert, idistance, merge, onedim
+from rothko.kernels.curve.hilbert import BLOCK
 from rothko.kernels.sort import FEW, MANY
 from rothko.methods.layout import lay_out, rules_of
+from twins import curve as plain_curves
 
 # ── the Hilbert curve ────────────────────────────────────────────────────────────────────────────
 

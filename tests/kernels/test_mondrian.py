@@ -1,4 +1,4 @@
-"""Median Mondrian against its plain twin (`tests/plain.py`), and its properties on random small tables."""
+"""Median Mondrian against its plain twin (`tests/twins/mondrian.py`), and its properties on random small tables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import asked
-import plain
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
 from rothko.methods import Mondrian
-from rothko.methods.partition import Partition
-from rothko.policy import Policy
+from rothko.methods.classes import Partition
+from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, KAnonymity, Requirement
+from twins import mondrian as plain
 
 # A kernel is compiled by its first call, which takes longer than Hypothesis grants an example.
 unhurried = settings(deadline=None, max_examples=150)

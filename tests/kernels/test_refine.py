@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.kernels.test_mondrian import unhurried
 
 from rothko.kernels.distinct import arrange, number
-from rothko.kernels.refine_gains import choose_cut
-from rothko.methods.refine import distinct
+from rothko.kernels.refine.gains import choose_cut
+from rothko.methods.refine.refine import distinct
 
 
 @given(keys=st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), min_size=1, max_size=60))

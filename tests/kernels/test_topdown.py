@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import asked
-import plain
 import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
@@ -22,9 +21,10 @@ from rothko.engines.memory import partition
 from rothko.errors import PolicyError
 from rothko.methods import TopDown
 from rothko.methods import topdown as module
-from rothko.methods.partition import Partition
-from rothko.policy import Policy
+from rothko.methods.classes import Partition
+from rothko.policy.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
+from twins import mondrian as plain
 
 unhurried = settings(deadline=None, max_examples=100)
 Record = tuple[int, ...]

@@ -15,21 +15,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import plain
 from rothko.data.hierarchy import Hierarchy, Tree
-from rothko.kernels import allowed as kall
-from rothko.kernels import arrange as ka
 from rothko.kernels import codes as kc
-from rothko.kernels import descend as kd
-from rothko.kernels import gain as kg
-from rothko.kernels import median as kmed
-from rothko.kernels import mondrian as km
-from rothko.kernels import nodes as kn
 from rothko.kernels import order as ko
-from rothko.kernels import requirements as kr
-from rothko.kernels import selection as ks
+from rothko.kernels import rules as kr
 from rothko.kernels import text as kt
+from rothko.kernels.mondrian import allowed as kall
+from rothko.kernels.mondrian import arrange as ka
+from rothko.kernels.mondrian import descend as kd
+from rothko.kernels.mondrian import gain as kg
+from rothko.kernels.mondrian import median as kmed
+from rothko.kernels.mondrian import nodes as kn
+from rothko.kernels.mondrian import selection as ks
+from rothko.kernels.mondrian.grow import grow as km
 from rothko.workload.criteria import logarithms
+from twins import mondrian as plain
 
 Arguments = tuple[Any, ...]
 

@@ -1,4 +1,4 @@
-"""The criteria of a workload against their plain twin (`tests/plain.py`), with every kind of requirement and line."""
+"""The criteria of a workload against their plain twin in `tests/twins`, with every kind of requirement and line."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.test_mondrian import Case, cases, classes, records, regions, unhurried
 
-import plain
 from rothko.data.encode import Encoded, encode
-from rothko.data.generate import agrawal
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
+from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian
 from rothko.methods.mondrian import Problem, problem
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from rothko.workload import Classify, Regress, Task
+from twins import mondrian as plain
 
 
 @st.composite
@@ -134,7 +134,7 @@ def _check_queries(
     case: Case, encoded: Encoded, arrays: Problem, table: np.ndarray, boxes: np.ndarray, weights: np.ndarray
 ) -> None:
     from rothko.engines.memory import _grow
-    from rothko.kernels.nodes import ATTRIBUTE, LEAF, START
+    from rothko.kernels.mondrian.nodes import ATTRIBUTE, LEAF, START
     from rothko.workload.criteria import Criteria, logarithms
 
     low, high = np.ascontiguousarray(boxes[:, :, 0]), np.ascontiguousarray(boxes[:, :, 1])

@@ -20,7 +20,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rothko as rk
-from rothko.data.generate import agrawal
+from rothko.generate.agrawal import agrawal
 from rothko.learn.anonymizer import Anonymizer
 
 ORDER = "a point is drawn for every row, in the order of the rows"

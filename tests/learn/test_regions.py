@@ -11,7 +11,7 @@ import pytest
 
 import rothko as rk
 from rothko.learn.regions import FORMS, Original, Regions, as_numbers, known_form
-from rothko.release.recoding import Recoding
+from rothko.release.recoding.recoding import Recoding
 
 CITIES = {"north": ["Oslo", "Umea"], "south": ["Bari", "Nice", "Rome"]}
 COLUMNS = {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.kernels.anatomy import create_groups
 from rothko.methods.anatomy import anatomize
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.secret import Secret
 
 

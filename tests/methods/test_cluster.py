@@ -15,20 +15,20 @@ from tests.kernels.test_mondrian import Case, cases, classes, unhurried
 from tests.methods.test_curves import boxes, encoded_of, heaped
 
 import asked
-import plain
 import rothko as rk
-from rothko.data.census import census, census_policy
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
 from rothko.errors import InfeasibleError, PolicyError
+from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Cluster, Hilbert, HilbertFast, IDistance, IDistanceFast, TopDown
+from rothko.methods.classes import Partition
+from rothko.methods.cluster.tuples import WHOLE
 from rothko.methods.method import LocalMethod
-from rothko.methods.partition import Partition
-from rothko.methods.tuples import WHOLE
 from rothko.metrics.loss import class_widths, loss
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, EntropyLDiversity, FrequencyLDiversity, KAnonymity, TCloseness
+from twins import mondrian as plain
 
 WAYS = [Cluster(), Cluster(block=6), Cluster(repair=False), Cluster(block=2, repair=False)]
 names = pytest.mark.parametrize("method", WAYS, ids=lambda method: f"block-{method.block}-repair-{method.repair}")

@@ -14,23 +14,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.test_mondrian import Case, cases, classes, records, unhurried
 
-import plain
-import plain_curves
 import rothko as rk
-from rothko.data.census import census, census_policy
 from rothko.data.encode import Encoded, encode
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
 from rothko.errors import InfeasibleError, PolicyError
+from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
-from rothko.methods.curve import PART, Curve, hilbert_curve, hilbert_order, places_on
-from rothko.methods.idistance import idistance_curve
+from rothko.methods.classes import Partition
+from rothko.methods.curve.curve import PART, Curve, hilbert_curve, hilbert_order, places_on
+from rothko.methods.curve.idistance import idistance_curve
+from rothko.methods.curve.onedim import Row, optimal_groups
 from rothko.methods.method import LocalMethod
-from rothko.methods.onedim import Row, optimal_groups
-from rothko.methods.partition import Partition
 from rothko.metrics.loss import class_widths
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import AlphaK, EntropyLDiversity, FrequencyLDiversity, KAnonymity, TCloseness
+from twins import curve as plain_curves
+from twins import mondrian as plain
 
 FOUR: list[LocalMethod] = [Hilbert(), HilbertFast(), IDistance(centres=4), IDistanceFast(centres=4)]
 names = pytest.mark.parametrize("method", FOUR, ids=lambda method: method.name)

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.test_mondrian import Case, cases, records, unhurried
 
-import plain
-import plain_refine
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
 from rothko.data.schema import typed
 from rothko.engines.memory import partition
 from rothko.errors import InputError, PolicyError
-from rothko.methods.refine import Refine, Refined, Step, refine
-from rothko.methods.refine_requirements import implies, sets_of
-from rothko.policy import Policy
+from rothko.methods.refine.refine import Refine, Refined, Step, refine
+from rothko.methods.refine.requirements import implies, sets_of
+from rothko.policy.policy import Policy
 from rothko.privacy import AlphaK, DistinctLDiversity, KAnonymity, Requirement, TCloseness
+from twins import mondrian as plain
+from twins import refine as plain_refine
 
 
 @dataclass(frozen=True)

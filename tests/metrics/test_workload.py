@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import rothko as rk
 from rothko.data.schema import typed
 from rothko.metrics.workload import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss
-from rothko.release import recoding as recoding_module
+from rothko.release.recoding import recoding as recoding_module
 
 unhurried = settings(deadline=None, max_examples=60)
 FORMS = ("range", "region", "bounds", "mean")

@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import asked
-import plain
 import rothko
 from rothko.errors import HierarchyError, InfeasibleError, PolicyError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import (
     AlphaK,
     DistinctLDiversity,
@@ -29,6 +28,7 @@ from rothko.privacy import (
     TCloseness,
     VarianceDiversity,
 )
+from twins import mondrian as plain
 
 unhurried = settings(deadline=None, max_examples=150)
 

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import asked
-import plain
 from rothko.errors import HierarchyError, PolicyError
-from rothko.kernels import requirements as kernel
+from rothko.kernels import rules as kernel
 from rothko.privacy import (
     REQUIREMENTS,
     AlphaK,
@@ -34,6 +33,7 @@ from rothko.privacy import (
 )
 from rothko.privacy.requirement import Rule, as_written, kernel_ratio, rounded
 from rothko.privacy.statistics import Domain, Sensitive, Statistics
+from twins import mondrian as plain
 
 # A kernel is compiled by its first call, which takes longer than Hypothesis grants an example.
 unhurried = settings(deadline=None, max_examples=300)

@@ -24,7 +24,7 @@ import rothko as rk
 from rothko.data.schema import typed
 from rothko.errors import InfeasibleError, PrivacyWarning
 from rothko.flow import Release
-from rothko.release import recoding as recoding_module
+from rothko.release.recoding import recoding as recoding_module
 
 settings.register_profile("releases", max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 releases = settings.get_profile("releases")

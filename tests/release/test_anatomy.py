@@ -16,7 +16,7 @@ import pytest
 
 import rothko as rk
 from rothko.errors import InfeasibleError, OutputError, PolicyError, PrivacyWarning, VerificationError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release import anatomy as module
 from rothko.release.anatomy import AnatomyRelease, requirements_of, verified_pair
 

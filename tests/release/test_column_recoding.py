@@ -23,9 +23,9 @@ from tests.methods.test_refine import Asked, tables
 import rothko as rk
 from rothko.data.hierarchy import Hierarchy
 from rothko.errors import PolicyError
-from rothko.release import recoding as recoding_module
-from rothko.release.column_recoding import ColumnRecoding
-from rothko.release.recoding import Recoding
+from rothko.release.recoding import recoding as recoding_module
+from rothko.release.recoding.columns import ColumnRecoding
+from rothko.release.recoding.recoding import Recoding
 
 FORMS = ("range", "region", "mean", "bounds")
 

@@ -13,7 +13,7 @@ import pytest
 
 import rothko as rk
 from rothko.errors import PolicyError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release.formulas import escaped, is_formula, unescaped, unescaped_sql
 
 CELLS = ["=1+1", "+cmd|' /C calc'!A0", "-5", "-5.5e3", "+7", "- 5", "-5 kg", "@sum", "\tx", "\rx", "a=b", "", "'=x",

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rothko.engines.disk.spill import Spill
 from rothko.engines.part import LargeClass
 from rothko.engines.plan import Budget
-from rothko.engines.spill import Spill
 from rothko.flow import prepare
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release.large_class import Shuffle
 from rothko.release.stream import Sink
 
@@ -32,7 +32,7 @@ FITS = 700
 @pytest.fixture(autouse=True)
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=FITS)
-    monkeypatch.setattr("rothko.engines.disk.budget", lambda *_, **__: small)
+    monkeypatch.setattr("rothko.engines.disk.stream.budget", lambda *_, **__: small)
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ import resource, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from pathlib import Path
 from rothko.flow import prepare
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 
 folder, rows = Path(sys.argv[1]), int(sys.argv[2])
 path = folder / "people.parquet"

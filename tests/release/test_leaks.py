@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
-from rothko.data.csv_dialect import CsvOptions
+from rothko.data.source.csv import CsvOptions
 from rothko.flow import Release
 from rothko.release import write
 

@@ -16,8 +16,9 @@ import pytest
 
 import rothko as rk
 from rothko.errors import OutputError
-from rothko.release import commit, recoding
+from rothko.release import commit
 from rothko.release.place import Place, claim_files
+from rothko.release.recoding import recoding
 from rothko.release.staging import staging
 
 POLICY: dict[str, Any] = {

@@ -15,20 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import plain
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
 from rothko.data.schema import typed
 from rothko.engines.memory import partition as make_partition
 from rothko.errors import PolicyError
 from rothko.methods import Mondrian
-from rothko.methods.partition import Partition
-from rothko.policy import Column, Policy
+from rothko.methods.classes import Partition
+from rothko.policy.policy import Column, Policy
 from rothko.privacy import KAnonymity
 from rothko.release import publish as publishing
 from rothko.release.publish import ROOT, Published, published_names, range_labels, region_labels
-from rothko.release.recoding import Attribute
+from rothko.release.recoding.recoding import Attribute
 from rothko.workload import Aggregate
+from twins import mondrian as plain
 
 unhurried = settings(deadline=None, max_examples=100)
 

@@ -21,22 +21,22 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
-from rothko.data.coded import Coded, Outline
 from rothko.data.encode import encode
 from rothko.data.line import as_text
 from rothko.data.schema import typed
-from rothko.data.source import Source, open_source
+from rothko.data.source.open import Source, open_source
+from rothko.data.survey.coded import Coded, Outline
 from rothko.engines import memory
+from rothko.engines.disk.spill import Spill
 from rothko.engines.part import Part
-from rothko.engines.spill import Spill
 from rothko.errors import InputError, PolicyError, VerificationError
 from rothko.flow import prepare
-from rothko.methods.partition import Cuts
+from rothko.methods.classes import Cuts
 from rothko.metrics.loss import Loss
-from rothko.release import recoding as recoding_module
 from rothko.release import write as write_module
-from rothko.release.apply import apply_file
 from rothko.release.certificate import Certificate, Io
+from rothko.release.recoding import recoding as recoding_module
+from rothko.release.recoding.apply import apply_file
 from rothko.release.stream import Stream
 from rothko.release.verify import Verification
 
@@ -306,7 +306,7 @@ def assert_same_loss(one: Loss, other: Loss) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_loss_adds_up_to_that_of_the_whole(form: str, spill: Spill, tmp_path: Path):
     """The parts' classes, put into one partition, lose the same."""
-    from rothko.methods.partition import Partition
+    from rothko.methods.classes import Partition
     from rothko.release.publish import publish
     from rothko.release.stream import lost_by, public
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import rothko as rk
-from rothko.data.source import open_source
+from rothko.data.source.open import open_source
 from rothko.errors import VerificationError
 from rothko.flow import Release, in_memory, prepare
 from rothko.release.coverage import Values, check_coverage

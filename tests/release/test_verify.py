@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import asked
-import plain
 from rothko.errors import PolicyError
 from rothko.privacy import (
     REQUIREMENTS as KINDS,
@@ -30,6 +29,7 @@ from rothko.privacy import (
 )
 from rothko.release.verify import Finding, verify
 from rothko.release.write import write_table
+from twins import mondrian as plain
 
 unhurried = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

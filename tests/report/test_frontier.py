@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from rothko.cli.compare import PLOTS
-from rothko.comparison import Frontier, compare, most_private
-from rothko.data.census import census, census_policy
+from rothko.comparison.compare import Frontier, compare, most_private
+from rothko.generate.census import census, census_policy
 from rothko.report.frontier import draw
 from rothko.sets import compare as compare_sets
 

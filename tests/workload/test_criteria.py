@@ -18,7 +18,7 @@ from rothko.errors import InputError, PolicyError, WorkloadWarning
 from rothko.methods import Mondrian
 from rothko.methods.mondrian import problem
 from rothko.metrics.prediction import conditional_entropy
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from rothko.workload import Classify, Regress, Select, Task
 from rothko.workload.criteria import Criteria, fixed_point, logarithms

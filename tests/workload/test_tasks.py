@@ -8,7 +8,7 @@ import pytest
 
 import rothko as rk
 from rothko.errors import PolicyError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.workload import TASKS, Aggregate, Classify, Regress, Select
 
 HEAD = """\

@@ -12,9 +12,9 @@ from rothko.cli import options
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
-    from rothko.data.csv_dialect import CsvOptions
+    from rothko.data.source.csv import CsvOptions
     from rothko.flow import Saved
-    from rothko.policy import Policy
+    from rothko.policy.policy import Policy
 
 
 def register(app: typer.Typer) -> None:
@@ -88,7 +88,7 @@ def anonymize(
     from rothko.cli import console
     from rothko.flow import prepare
     from rothko.methods.anatomy import Anatomy
-    from rothko.policy import Policy
+    from rothko.policy.policy import Policy
     from rothko.release.place import place_of
 
     if recoding is not None and no_recoding:
@@ -128,8 +128,8 @@ def without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: b
     """A policy from the options; the columns that they do not name are kept, and a line says so."""
     from rothko.cli import console
     from rothko.data.schema import guess_types
-    from rothko.data.source import open_source
-    from rothko.policy import Policy
+    from rothko.data.source.open import open_source
+    from rothko.policy.policy import Policy
 
     source = open_source(data, csv=csv, asked=[*parts["qi"], *parts["sensitive"], *parts.get("identifiers", ())])
     policy = Policy.quick(source.names, **parts)

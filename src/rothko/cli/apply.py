@@ -40,7 +40,7 @@ def apply(
     suppressed: it shows * in every quasi-identifier.
     """
     from rothko.cli import console
-    from rothko.release.apply import apply_file
+    from rothko.release.recoding.apply import apply_file
 
     csv = options.csv_options(delimiter, quote, encoding, header)
     limit = options.size("--memory", memory)

@@ -34,8 +34,8 @@ def check(
     Exit code 0 when every requirement holds, 4 when one does not.
     """
     from rothko.cli import console
-    from rothko.data.source import open_source
-    from rothko.policy import Policy
+    from rothko.data.source.open import open_source
+    from rothko.policy.policy import Policy
     from rothko.release.check import check as assess
 
     csv = options.csv_options(delimiter, quote, encoding, header)

@@ -17,12 +17,12 @@ from rothko.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rothko.comparison import Frontier, Trial
-    from rothko.data.csv_dialect import CsvOptions
-    from rothko.policy import Policy
+    from rothko.comparison.compare import Frontier, Trial
+    from rothko.comparison.trials import By
+    from rothko.data.source.csv import CsvOptions
+    from rothko.policy.policy import Policy
     from rothko.release.staging import Claim
-    from rothko.sets_comparison import SetFrontier
-    from rothko.trials import By
+    from rothko.sets.comparison import SetFrontier
 
 FILES = ("results.json", "results.csv")
 PLOTS = tuple(f"{name}.{ending}" for name in ("loss", "frontier", "time") for ending in ("svg", "png"))
@@ -149,7 +149,7 @@ def _name_sets(method: str | None) -> bool:
     """Whether methods are named that are for sets."""
     if method is None:
         return False
-    from rothko.methods.sets import SET_METHODS
+    from rothko.sets.methods import SET_METHODS
 
     return any(part.split()[0] in SET_METHODS for part in options.names(method))
 
@@ -173,8 +173,8 @@ def _run(
 ) -> Frontier:  # fmt: skip
     """Methods on a table: at several k or l, or looking for the largest within a bound."""
     from rothko.cli import console
-    from rothko.comparison import compare as run
-    from rothko.comparison import most_private
+    from rothko.comparison.compare import compare as run
+    from rothko.comparison.compare import most_private
 
     with console.progress(quiet=quiet) as report:
         if max_loss is None:
@@ -195,8 +195,8 @@ def _policy(
 ) -> Policy:  # fmt: skip
     """The policy of the file, or one from the options; either way its k and l are replaced by those that vary."""
     from rothko.cli.anonymize import without_file
-    from rothko.comparison import asking
-    from rothko.policy import Policy
+    from rothko.comparison.compare import asking
+    from rothko.policy.policy import Policy
     from rothko.privacy import KAnonymity
 
     if policy is not None:
@@ -227,9 +227,9 @@ def _targets(out: Path, plots: bool, overwrite: bool, read: list[Path]) -> Claim
 
 def _save(found: Frontier | SetFrontier, claim: Claim, plots: bool) -> list[Path]:
     """Write all files, or none."""
+    from rothko.comparison.trials import as_csv
     from rothko.release.staging import staging
     from rothko.release.write import explained
-    from rothko.trials import as_csv
 
     drawn: dict[str, bytes] = {}
     if plots:
@@ -260,7 +260,7 @@ def _exit_code(found: Frontier | SetFrontier) -> int:
 
 def _show(found: Frontier | SetFrontier, written: list[Path]) -> None:
     from rothko.cli import compare_sets, console
-    from rothko.comparison import Frontier
+    from rothko.comparison.compare import Frontier
 
     if isinstance(found, Frontier):
         _show_table(found)

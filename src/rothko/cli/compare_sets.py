@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rothko.sets_comparison import SetFrontier, SetTrial
+    from rothko.sets.comparison import SetFrontier, SetTrial
 
 
 def run(data: Path, *, quiet: bool, **asked: Any) -> SetFrontier:
     """Methods on records that are sets, with progress."""
     from rothko.cli import console
-    from rothko.sets_comparison import compare
+    from rothko.sets.comparison import compare
 
     with console.progress(quiet=quiet) as report:
         return compare(data, progress=report, **asked)
@@ -23,7 +23,7 @@ def run(data: Path, *, quiet: bool, **asked: Any) -> SetFrontier:
 def show(found: SetFrontier) -> None:
     """What was found, and what its requirements promise where that is less than k-anonymity."""
     from rothko.cli import compare, console
-    from rothko.sets_flow import ADVERSARIES
+    from rothko.sets.flow import ADVERSARIES
 
     console.out.print(
         f"{found.records:,} records, {found.items:,} items, {found.instances:,} items of records", markup=False

@@ -93,7 +93,7 @@ def demo(
     import pyarrow.csv as pcsv
 
     from rothko.cli import console
-    from rothko.data.patients import patients
+    from rothko.generate.patients import patients
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         pcsv.write_csv(patients(options.count("-n", rows), seed=seed), "patients.csv")

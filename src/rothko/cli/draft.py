@@ -36,7 +36,7 @@ def draft(
     A draft is a start: read it, correct it, then anonymize.
     """
     from rothko.cli import console
-    from rothko.data.draft import draft as propose
+    from rothko.policy.draft import draft as propose
     from rothko.release.place import claim_files
     from rothko.release.staging import staging
 

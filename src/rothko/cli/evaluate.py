@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rothko.learn.evaluate import Evaluation
-    from rothko.policy import Policy
+    from rothko.policy.policy import Policy
 
 SIGNIFICANT = 0.05
 MARKS = "*†‡§"

@@ -44,7 +44,7 @@ def agrawal(
 ) -> None:
     """Write people after Agrawal, Imielinski and Swami (1993): nine attributes, a class label, a target."""
     from rothko.cli import console
-    from rothko.data.generate import agrawal_batches
+    from rothko.generate.agrawal import agrawal_batches
     from rothko.release.place import claim_files
     from rothko.release.staging import staging
     from rothko.release.write import write_batches
@@ -84,7 +84,7 @@ def census(
 ) -> None:
     """Write a census with the attributes of Ghinita et al. (VLDB 2007): seven quasi-identifiers, two sensitive."""
     from rothko.cli import console
-    from rothko.data.census import census_batches, census_policy
+    from rothko.generate.census import census_batches, census_policy
     from rothko.release.place import claim_files
     from rothko.release.staging import staging
     from rothko.release.write import write_batches
@@ -127,7 +127,7 @@ def longtail(
 ) -> None:
     """Write sets of items with a long tail after Podgursky (2011), and utilities from 1 to 100."""
     from rothko.cli import console
-    from rothko.data.longtail import TARGETING, LongTail, longtail_batches
+    from rothko.generate.longtail import TARGETING, LongTail, longtail_batches
     from rothko.release.place import claim_files
     from rothko.release.staging import staging
     from rothko.release.write import write_batches

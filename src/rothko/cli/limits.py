@@ -13,7 +13,7 @@ import sys
 import typer
 
 from rothko.errors import InputError
-from rothko.threads import count_threads
+from rothko.progress import count_threads
 
 NEEDED = 2_000_000_000
 """Address space without which NumPy, Numba, PyArrow and DuckDB do not start, or end in an abort, a segmentation fault

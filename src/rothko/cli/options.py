@@ -13,7 +13,7 @@ import typer
 from rothko.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
-    from rothko.data.csv_dialect import CsvOptions
+    from rothko.data.source.csv import CsvOptions
     from rothko.workload import Task
 
 Data = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or Arrow file.", show_default=False)]
@@ -85,7 +85,7 @@ Header = Annotated[
 
 def csv_options(delimiter: str | None, quote: str | None, encoding: str | None, header: bool | None) -> CsvOptions:
     r"""What a person said about the CSV file; ``\t`` means a tab."""
-    from rothko.data.csv_dialect import CsvOptions
+    from rothko.data.source.csv import CsvOptions
 
     return CsvOptions("\t" if delimiter in ("\\t", "tab") else delimiter, quote, encoding, header)
 
@@ -101,7 +101,7 @@ def either(policy: Path | None, qi: str, *others: str | None) -> None:
 
 
 def quick(**given: Any) -> dict[str, Any]:
-    """The options of a run without a policy file, as :meth:`rothko.policy.Policy.quick` takes them."""
+    """The options of a run without a policy file, as :meth:`rothko.policy.policy.Policy.quick` takes them."""
     read: dict[str, Callable[[Any], Any]] = {
         "k": lambda text: whole("--k", text, 2),
         "l": lambda text: whole("--l", text, 2),
@@ -165,7 +165,7 @@ def parameters(option: str, texts: list[str]) -> dict[str, Any]:
     >>> parameters("--option", ["tables=5", "search=lsh"])
     {'tables': 5, 'search': 'lsh'}
     """
-    from rothko.yaml_lines import value
+    from rothko.policy.yaml import value
 
     return {name: value(text, where=option) for name, text in pairs(option, texts)}
 

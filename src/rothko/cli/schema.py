@@ -13,6 +13,6 @@ def register(app: typer.Typer) -> None:
 def schema() -> None:
     """Print the JSON Schema of a policy file, for editors."""
     from rothko.cli import console
-    from rothko.policy import Policy
+    from rothko.policy.policy import Policy
 
     console.json(Policy.json_schema())

@@ -12,7 +12,7 @@ from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rothko.data.hierarchy import Hierarchy
-    from rothko.data.sets_files import Reading
+    from rothko.sets.files import Reading
 
 Utility = Annotated[
     Path | None,
@@ -68,7 +68,7 @@ def reading(
     hierarchy: list[str] | None,
 ) -> Reading:
     r"""How to read the records, as a person said it; the delimiter ``\t`` means a tab."""
-    from rothko.data.sets_files import Reading
+    from rothko.sets.files import Reading
 
     of_columns, of_items = _hierarchies(hierarchy or [])
     return Reading(

@@ -10,8 +10,8 @@ import typer
 from rothko.cli import options, set_options
 
 if TYPE_CHECKING:
-    from rothko.data.sets_files import Reading
     from rothko.sets import SavedSets
+    from rothko.sets.files import Reading
 
 
 def register(app: typer.Typer) -> None:
@@ -69,8 +69,8 @@ def sets(
     The sets are verified as they were written; the certificate lies beside them.
     """
     from rothko.cli import console
-    from rothko.release.sets import free_place
-    from rothko.sets_flow import as_method, prepare
+    from rothko.sets.flow import as_method, prepare
+    from rothko.sets.verify import free_place
 
     reading = set_options.reading(
         form=form, delimiter=delimiter, encoding=encoding, column=column, record=record, item=item,

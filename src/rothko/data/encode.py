@@ -19,9 +19,9 @@ from rothko.data.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import read_as_stored
 from rothko.errors import InputError
-from rothko.policy import Column, Policy, Role
+from rothko.policy.policy import Column, Policy, Role
 from rothko.privacy.statistics import Domain, Sensitive
-from rothko.threads import each
+from rothko.progress import each
 from rothko.workload.tasks import Model, Regress, models
 
 Codes = NDArray[np.int32]

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from rothko.data.fold import folded
 from rothko.data.line import as_text
-from rothko.data.source import Source
+from rothko.data.source.open import Source
 from rothko.errors import InputError, PolicyError, nearest
-from rothko.policy import Column, Policy, Role
+from rothko.policy.policy import Column, Policy, Role
 from rothko.workload.tasks import columns_of_models
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"

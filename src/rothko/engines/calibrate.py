@@ -56,9 +56,9 @@ class Speed:
 
 def calibrate() -> Speed:
     """Measure this machine; about two seconds."""
-    from rothko.data.generate import agrawal_batches
     from rothko.flow import anonymize
-    from rothko.policy import Policy
+    from rothko.generate.agrawal import agrawal_batches
+    from rothko.policy.policy import Policy
 
     k = 100
     table = pa.Table.from_batches(list(agrawal_batches(RECORDS)))

@@ -9,16 +9,16 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from rothko.data.coded import Coded, Outline, Records
+from rothko.data.survey.coded import Coded, Outline, Records
 from rothko.engines import memory
+from rothko.engines.chooser import Chooser, exactly
+from rothko.engines.disk.spill import Spill
+from rothko.engines.disk.spilled import Spilled
 from rothko.engines.frequency import Wanted
 from rothko.engines.part import LargeClass, Part
 from rothko.engines.plan import Budget
-from rothko.engines.spill import Spill
-from rothko.engines.spilled import Spilled
 from rothko.engines.tree import Tree
 from rothko.errors import PolicyError
-from rothko.methods.chooser import Chooser, exactly
 from rothko.methods.mondrian import Mondrian
 from rothko.privacy.requirement import Requirement
 from rothko.workload.criteria import criteria

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.coded import Coded
 from rothko.data.line import Line
-from rothko.methods.chooser import FrequencyGroup, FrequencySet
+from rothko.data.survey.coded import Coded
+from rothko.engines.chooser import FrequencyGroup, FrequencySet
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Domain, Statistics
-from rothko.threads import each
+from rothko.progress import each
 from rothko.workload.criteria import Criteria
 
 Route = Callable[[Coded], NDArray[np.int32]]
@@ -45,7 +45,7 @@ class Wanted:
         targets: Sequence[str],
     ) -> Wanted:
         """What some requirements and criteria need."""
-        from rothko.kernels.gain import KIND, LABEL, NUMBERS
+        from rothko.kernels.mondrian.gain import KIND, LABEL, NUMBERS
 
         histograms: dict[str, int] = {}
         moments: dict[str, NDArray[np.float64]] = {}
@@ -117,7 +117,7 @@ def count(
     low, high
         The region of each node: (nodes, lines).
     """
-    from rothko.kernels.frequency import add_numbers, count_pairs, count_values
+    from rothko.kernels.mondrian.frequency import add_numbers, count_pairs, count_values
 
     lengths = high.astype(np.int64) - low + 1
     at = np.concatenate([np.zeros((1, len(lines)), dtype=np.int64), np.cumsum(lengths, axis=0)])

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
+from rothko.methods.classes import Cuts, Partition
+from rothko.methods.cluster.repair import repaired
 from rothko.methods.method import LocalMethod
 from rothko.methods.mondrian import Mondrian, Problem, problem
-from rothko.methods.partition import Cuts, Partition
-from rothko.methods.refine import Refine
-from rothko.methods.repair import repaired
+from rothko.methods.refine.refine import Refine
 from rothko.privacy.requirement import Requirement
 from rothko.workload.features import Groups
 from rothko.workload.tasks import Task
@@ -54,13 +54,13 @@ def partition(
     within
         Cut for models only, for what they gain within these groups; where that is nothing a class is left whole.
     phase
-        The criterion to begin with (see :mod:`rothko.kernels.nodes`), where another than the workload's first.
+        The criterion to begin with (see :mod:`rothko.kernels.mondrian.nodes`), where another than the workload's first.
     seed
         For methods that draw samples.
     progress
         Called with the number of records whose classes have just become final.
     """
-    from rothko.kernels.nodes import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
+    from rothko.kernels.mondrian.nodes import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
 
     if isinstance(method, LocalMethod):
         return _local(encoded, requirements, method, seed, threads, progress)
@@ -116,8 +116,8 @@ def _grow(
     table: NDArray[np.int32], arrays: Problem, phase: int, threads: int, progress: Callable[[int], None]
 ) -> tuple[Nodes, ...]:
     """Grow the whole tree: cut large nodes one at a time, small ones to the end, side by side."""
-    from rothko.kernels.mondrian import grow
-    from rothko.kernels.nodes import ATTRIBUTE, END, LEAF, PENDING, PHASE, START
+    from rothko.kernels.mondrian.grow import grow
+    from rothko.kernels.mondrian.nodes import ATTRIBUTE, END, LEAF, PENDING, PHASE, START
 
     arguments = arrays.arguments()
     rows = table.shape[1]
@@ -152,7 +152,7 @@ def _grow(
 
 def _join(steps: dict[tuple[int, int], Grown]) -> tuple[Nodes, ...]:
     """One tree from the steps: the root of a step takes the place of the pending node that it began from."""
-    from rothko.kernels.nodes import ATTRIBUTE, CHILD, CHILDREN, END, PARENT, PENDING, START
+    from rothko.kernels.mondrian.nodes import ATTRIBUTE, CHILD, CHILDREN, END, PARENT, PENDING, START
 
     # Outermost first, then from left to right: a step comes after the one that left it pending,
     # and the numbering does not depend on which thread was faster.

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.coded import Coded, Outline
 from rothko.data.encode import Encoded
-from rothko.methods.partition import Partition
+from rothko.data.survey.coded import Coded, Outline
+from rothko.methods.classes import Partition
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,16 +20,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.coded import Coded, Records
+from rothko.data.survey.coded import Coded, Records
+from rothko.engines.chooser import Allowed, Chooser, exactly
+from rothko.engines.disk.spilled import Spilled
+from rothko.engines.disk.trim import give_back
 from rothko.engines.driver import Job, Joined, gathered, remove
 from rothko.engines.frequency import Wanted, count, sizes
 from rothko.engines.options import RothkoS
 from rothko.engines.part import LargeClass, Part
 from rothko.engines.rothko_t import rothko_t
-from rothko.engines.spilled import Spilled
 from rothko.engines.tree import Tree
-from rothko.engines.trim import give_back
-from rothko.methods.chooser import Allowed, Chooser, exactly
 from rothko.privacy.statistics import Statistics
 
 ROOM = 2

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rothko.data.coded import Records
+from rothko.data.survey.coded import Records
+from rothko.engines.chooser import Chooser
+from rothko.engines.disk.spilled import Spilled
+from rothko.engines.disk.trim import give_back
 from rothko.engines.driver import Job, gathered, remove
 from rothko.engines.frequency import Wanted, count, sizes
 from rothko.engines.part import LargeClass, Part
-from rothko.engines.spilled import Spilled
 from rothko.engines.tree import Tree
-from rothko.engines.trim import give_back
 from rothko.errors import InputError
-from rothko.methods.chooser import Chooser
 
 
 def rothko_t(job: Job, records: Records, tree: Tree, node: int = 0) -> Iterator[Part | LargeClass]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.coded import Coded
 from rothko.data.line import Line
-from rothko.methods.chooser import Cut
-from rothko.methods.partition import Cuts
+from rothko.data.survey.coded import Coded
+from rothko.engines.chooser import Cut
+from rothko.methods.classes import Cuts
 
 
 class Tree:
@@ -115,7 +115,7 @@ class Route:
 
     def __call__(self, coded: Coded) -> NDArray[np.int32]:
         """The number of each record's leaf."""
-        from rothko.kernels.descend import descend
+        from rothko.kernels.mondrian.descend import descend
 
         out = np.empty(coded.rows, dtype=np.int32)
         descend(coded.codes, *self._arrays, self._leaf, out)

@@ -22,8 +22,8 @@ def _drop_stale() -> None:
     that it calls.
     """
     folder = Path(__file__).parent
-    changed = max(source.stat().st_mtime_ns for source in folder.glob("*.py"))
-    for index in folder.glob("__pycache__/*.nbi"):
+    changed = max(source.stat().st_mtime_ns for source in folder.rglob("*.py"))
+    for index in folder.rglob("__pycache__/*.nbi"):
         with suppress(FileNotFoundError):  # another process was faster
             if index.stat().st_mtime_ns < changed:
                 index.unlink()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled, inlined
-from rothko.kernels.nodes import NOMINAL, ORDERED
+from rothko.kernels.mondrian.nodes import NOMINAL, ORDERED
 
 
 @compiled

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled, inlined
-from rothko.kernels.median import width_of
-from rothko.kernels.nodes import NOMINAL
-from rothko.kernels.requirements import FACTS, KIND, MOMENTS, ROW, SIZE, gap, summary
+from rothko.kernels.mondrian.median import width_of
+from rothko.kernels.mondrian.nodes import NOMINAL
+from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, gap, summary
 
 ROUNDS = 3
 """How often a partner that is farther away is looked for; the paper found that more rounds gain little."""

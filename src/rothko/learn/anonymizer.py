@@ -16,18 +16,18 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from rothko.data.source import Source, open_source
+from rothko.data.source.open import Source, open_source
 from rothko.errors import InputError, PolicyError
 from rothko.flow import as_policy, in_memory
 from rothko.learn.regions import FORMS, Form, Regions, known_form
-from rothko.policy import Column, Policy, Role
+from rothko.policy.policy import Column, Policy, Role
 from rothko.privacy import KAnonymity
-from rothko.release.recoding import Recoding
-from rothko.threads import count_threads
+from rothko.progress import count_threads
+from rothko.release.recoding.recoding import Recoding
 from rothko.workload import Classify, Regress
 
 if TYPE_CHECKING:
-    from rothko.data.draft import Draft
+    from rothko.policy.draft import Draft
 
 K = 10
 """What is asked for where neither a policy nor ``k`` says it."""
@@ -63,7 +63,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     recoding_
-        φ, as a :class:`~rothko.release.recoding.Recoding`.
+        φ, as a :class:`~rothko.release.recoding.recoding.Recoding`.
     certificate_
         What the release of the training records holds; its findings are empty with ``verify=False``.
     regions_

@@ -26,17 +26,17 @@ from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_score, roc_auc_score
 
-from rothko.data.csv_dialect import CsvOptions
 from rothko.data.encode import rank
 from rothko.data.schema import match, with_one_missing, written_as_text
-from rothko.data.source import open_source
+from rothko.data.source.csv import CsvOptions
+from rothko.data.source.open import open_source
 from rothko.errors import InfeasibleError, InputError, PolicyError, nearest
 from rothko.flow import Progress, as_policy, in_memory
 from rothko.learn.models import MODELS
 from rothko.learn.regions import Floats, Form, Original, Regions, known_form, place
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy.statistics import Domain
-from rothko.threads import count_threads
+from rothko.progress import count_threads
 from rothko.workload import Classify, Regress
 
 METRICS = {"classify": ("accuracy", "macro-F1", "AUC"), "regress": ("MAE", "R²")}
@@ -183,7 +183,7 @@ def evaluate(
 
     Examples
     --------
-    >>> from rothko.data.generate import agrawal
+    >>> from rothko.generate.agrawal import agrawal
     >>> people = agrawal(300, function=1)
     >>> names = [name for name in people.column_names if name != "class"]
     >>> policy = Policy.quick(people.column_names, qi=names, k=10).but(workload=[Classify("class")])

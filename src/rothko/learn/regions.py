@@ -28,9 +28,9 @@ from rothko.data.encode import encode, rank
 from rothko.data.line import Line, as_text
 from rothko.data.schema import typed, with_one_missing
 from rothko.errors import InputError, nearest
-from rothko.policy import Policy
-from rothko.release.column_recoding import ColumnRecoding
-from rothko.release.recoding import Recoding
+from rothko.policy.policy import Policy
+from rothko.release.recoding.columns import ColumnRecoding
+from rothko.release.recoding.recoding import Recoding
 
 Form = Literal["corners", "midpoint", "mean", "sample"]
 FORMS: tuple[Form, ...] = get_args(Form)

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from rothko.methods.anatomy import Anatomy
-from rothko.methods.cluster import Cluster
-from rothko.methods.hilbert import Hilbert, HilbertFast
-from rothko.methods.idistance import IDistance, IDistanceFast
+from rothko.methods.cluster.cluster import Cluster
+from rothko.methods.curve.hilbert import Hilbert, HilbertFast
+from rothko.methods.curve.idistance import IDistance, IDistanceFast
 from rothko.methods.method import LocalMethod
 from rothko.methods.mondrian import Mondrian
-from rothko.methods.refine import Refine
+from rothko.methods.refine.refine import Refine
 from rothko.methods.topdown import TopDown
 
 METHODS: dict[str, type[Mondrian | Refine | LocalMethod | Anatomy]] = {

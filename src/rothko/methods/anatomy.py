@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.methods.method import Method
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, FrequencyLDiversity
 from rothko.secret import Secret
 

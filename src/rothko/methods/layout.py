@@ -15,7 +15,9 @@ from rothko.workload.criteria import AddRow
 
 
 class Layout(NamedTuple):
-    """Lines; see :func:`rothko.kernels.mondrian.grow`, and :func:`rothko.kernels.median.width_of` for their NCP."""
+    """Lines; see :func:`rothko.kernels.mondrian.grow.grow`, and :func:`rothko.kernels.mondrian.median.width_of` for
+    their NCP.
+    """
 
     lines: NDArray[np.int64]
     """(lines, 6): kind, number of codes, missing code or -1, offset into ``places``, into ``tree``, into ``leaf``."""
@@ -55,7 +57,7 @@ def rules_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """What is asked of sensitive values as rules, and their numbers one after the other.
 
-    See :mod:`rothko.kernels.requirements`. A requirement with bins of its own gets a row of its own.
+    See :mod:`rothko.kernels.rules`. A requirement with bins of its own gets a row of its own.
     """
     rules: list[tuple[int, ...]] = []
     facts: list[NDArray[np.float64]] = [np.empty(0)]

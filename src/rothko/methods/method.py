@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
-from rothko.methods.partition import Partition
+from rothko.methods.classes import Partition
 from rothko.privacy.requirement import Requirement
 from rothko.workload.tasks import Aggregate, Task
 

@@ -3,7 +3,7 @@
 Cut the table by the criterion of the workload, repeat in every part until no allowable cut is left. Without a workload
 that is Median: the allowable attribute with the widest normalised range, numbers and sets at the median, hierarchies
 into the children of the current node. Selections, class labels and numeric targets bring criteria of their own
-(:mod:`rothko.workload.criteria`), after which Median goes on. The loop itself is :mod:`rothko.kernels.mondrian`;
+(:mod:`rothko.workload.criteria`), after which Median goes on. The loop itself is :mod:`rothko.kernels.mondrian.grow`;
 here are its options and the arrays that it works on.
 
 Where the papers are silent: ties between attributes go to the first in the policy; a cut beside the
@@ -58,7 +58,7 @@ class Mondrian(Method):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The arrays that the kernel takes beside the table; see :func:`rothko.kernels.mondrian.grow`."""
+    """The arrays that the kernel takes beside the table; see :func:`rothko.kernels.mondrian.grow.grow`."""
 
     layout: Layout
     least: int
@@ -70,7 +70,7 @@ class Problem:
     @property
     def first_phase(self) -> int:
         """The criterion that begins."""
-        from rothko.kernels.nodes import MEDIAN
+        from rothko.kernels.mondrian.nodes import MEDIAN
 
         return MEDIAN if self.criteria is None else self.criteria.first_phase
 

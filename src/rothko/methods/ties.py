@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.curve import fields_for, pack_codes, sort_records
-from rothko.methods.partition import Partition
+from rothko.methods.classes import Partition
+from rothko.methods.curve.curve import fields_for, pack_codes, sort_records
 from rothko.secret import Secret
 
 

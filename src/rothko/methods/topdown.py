@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
+from rothko.methods.classes import Partition
 from rothko.methods.layout import Layout, fewest, lay_out, rules_of
 from rothko.methods.method import LocalMethod, Progress, flag
-from rothko.methods.partition import Partition
 from rothko.privacy.requirement import Requirement
 
 MOST = 100_000

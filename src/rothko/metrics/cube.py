@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.csv_dialect import CsvOptions
+from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError, PolicyError
 from rothko.flow import as_policy
 from rothko.metrics.extent import Extent
 from rothko.metrics.pair import Beside, Pair, brought, read_pair
 from rothko.metrics.workload import combined
-from rothko.threads import count_threads, each
+from rothko.progress import count_threads, each
 
 MOST_GROUP_BYS = 10_000
 """Of one level: more than these nobody waits for."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.line import Line
-from rothko.methods.partition import Partition
+from rothko.methods.classes import Partition
 
 if TYPE_CHECKING:
     from rothko.metrics.survey import Metric

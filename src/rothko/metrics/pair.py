@@ -19,26 +19,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.csv_dialect import CsvOptions
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Line, as_text
 from rothko.data.schema import typed, with_one_missing, written_as_text
-from rothko.data.source import Source, open_source
+from rothko.data.source.csv import CsvOptions
+from rothko.data.source.open import Source, open_source
 from rothko.errors import InputError, PolicyError, nearest
 from rothko.flow import Release, as_policy
 from rothko.metrics.extent import Extent
 from rothko.metrics.published import Shown, read_shown
 from rothko.metrics.workload import combined
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
+from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP, AnatomyRelease
 from rothko.release.check import published_in
 from rothko.release.formulas import unescaped
 from rothko.release.publish import bounds_names
-from rothko.release.recoding import columns_of
+from rothko.release.recoding.recoding import columns_of
 from rothko.release.save import is_text
 from rothko.release.stored import StoredRelease
 from rothko.release.write import decoded
-from rothko.threads import count_threads
 from rothko.workload.tasks import columns_of_models, models
 
 

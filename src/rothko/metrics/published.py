@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import InputError
-from rothko.methods.partition import Members
+from rothko.methods.classes import Members
 from rothko.release.publish import ROOT, SUPPRESSED, Statistic, bounds_names, is_numeric, published_names
 
 Codes = NDArray[np.int64]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.methods.partition import Members
+from rothko.methods.classes import Members
 
 Ints = NDArray[np.integer[Any]]
 

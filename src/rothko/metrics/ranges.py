@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.csv_dialect import CsvOptions
 from rothko.data.line import Kind, Line
+from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError
 from rothko.metrics.extent import Extent
 from rothko.metrics.pair import Beside, Pair, read_pair
-from rothko.threads import count_threads, each
+from rothko.progress import count_threads, each
 
 SANITY = 0.001
 """Share of the records below which a true count is taken to be this."""

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
-from rothko.methods.partition import Partition
+from rothko.methods.classes import Partition
 from rothko.metrics.prediction import classification_metric, conditional_entropy, wmse
 from rothko.metrics.published import Shown, shown_by
 from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer, within
 from rothko.metrics.venn import Venn
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.privacy.statistics import Domain, Sensitive
 from rothko.release.publish import ANSWERED_BY, Published, mean_name, statistics_asked
 from rothko.workload.boxes import boxes

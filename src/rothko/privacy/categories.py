@@ -87,7 +87,7 @@ class PAlpha(Requirement):
 
     def rule(self, domain: Domain) -> Rule | None:
         """Counts categories as they appear."""
-        from rothko.kernels.requirements import DISTINCT
+        from rothko.kernels.rules import DISTINCT
 
         category, categories = self.category_of(domain)
         return Rule(DISTINCT, categories, bins=category, ratio=(self.p, 1))

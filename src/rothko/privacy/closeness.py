@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from rothko.data.hierarchy import Hierarchy
 from rothko.errors import PolicyError
-from rothko.hierarchy_spec import HierarchySpec
+from rothko.policy.hierarchies import HierarchySpec
 from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_ratio, number
 from rothko.privacy.statistics import Domain, Statistics
@@ -177,7 +177,7 @@ class TCloseness(Requirement):
         """Takes the distance anew where it can have come within t."""
         if self.t == 1:
             return None
-        from rothko.kernels.requirements import CLOSE
+        from rothko.kernels.rules import CLOSE
 
         ground = self.ground(domain)
         return Rule(

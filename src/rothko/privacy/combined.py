@@ -79,7 +79,7 @@ class AlphaK(Requirement):
 
     def rule(self, domain: Domain) -> Rule | None:
         """Keeps the count of the most frequent value."""
-        from rothko.kernels.requirements import SHARE
+        from rothko.kernels.rules import SHARE
 
         return Rule(SHARE, domain.size, ratio=kernel_ratio(as_written(self.alpha)))
 
@@ -147,7 +147,7 @@ class PSensitive(Requirement):
 
     def rule(self, domain: Domain) -> Rule | None:
         """Counts values as they appear."""
-        from rothko.kernels.requirements import DISTINCT
+        from rothko.kernels.rules import DISTINCT
 
         return Rule(DISTINCT, domain.size, ratio=(self.p, 1))
 

@@ -61,7 +61,7 @@ class DistinctLDiversity(Requirement):
 
     def rule(self, domain: Domain) -> Rule | None:
         """Counts values as they appear."""
-        from rothko.kernels.requirements import DISTINCT
+        from rothko.kernels.rules import DISTINCT
 
         return Rule(DISTINCT, domain.size, ratio=(self.l, 1))
 
@@ -145,7 +145,7 @@ class EntropyLDiversity(Requirement):
 
     def rule(self, domain: Domain) -> Rule | None:
         """Keeps Σ c log c."""
-        from rothko.kernels.requirements import ENTROPY, logarithms
+        from rothko.kernels.rules import ENTROPY, logarithms
 
         facts = np.concatenate([[math.log(self.l), 2 * MARGIN, self.l], logarithms])
         return Rule(ENTROPY, domain.size, facts=facts)
@@ -219,7 +219,7 @@ class RecursiveLDiversity(Requirement):
         """Bounds from the most frequent value, the exact sum where they do not decide."""
         if self.l == 1:
             return None
-        from rothko.kernels.requirements import RECURSIVE
+        from rothko.kernels.rules import RECURSIVE
 
         return Rule(RECURSIVE, domain.size, ratio=kernel_ratio(as_written(self.c)), depth=self.l)
 
@@ -285,7 +285,7 @@ class FrequencyLDiversity(Requirement):
 
     def rule(self, domain: Domain) -> Rule | None:
         """Keeps the count of the most frequent value."""
-        from rothko.kernels.requirements import SHARE
+        from rothko.kernels.rules import SHARE
 
         return Rule(SHARE, domain.size, ratio=self._share())
 

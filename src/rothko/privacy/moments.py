@@ -71,7 +71,7 @@ class _Spread(Requirement):
         """Keeps the moments."""
         if self.asked == 0:
             return None
-        from rothko.kernels.requirements import SQUARED_ERROR, VARIANCE
+        from rothko.kernels.rules import SQUARED_ERROR, VARIANCE
 
         kind = VARIANCE if self.per_record else SQUARED_ERROR
         facts = np.append(self.asked, domain.deviations)

@@ -32,7 +32,7 @@ MOST = 10**9
 
 
 class Rule(NamedTuple):
-    """A requirement as the kernels take it; see :mod:`rothko.kernels.requirements`."""
+    """A requirement as the kernels take it; see :mod:`rothko.kernels.rules`."""
 
     kind: int
     size: int

@@ -17,23 +17,23 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.csv_dialect import typed_text
 from rothko.data.encode import rank
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.line import Kind, Line
 from rothko.data.schema import counts_texts, typed_column
-from rothko.data.source import Source
+from rothko.data.source.csv import typed_text
+from rothko.data.source.open import Source
 from rothko.errors import PolicyError, VerificationError
 from rothko.methods.anatomy import WARNING, anatomize
 from rothko.metrics.loss import Loss, loss
-from rothko.policy import Column, Policy
+from rothko.policy.policy import Column, Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
 from rothko.release.kinds import refuse_unions
 from rothko.release.place import Place, place_of
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
-from rothko.release.recoding import columns_of
+from rothko.release.recoding.recoding import columns_of
 from rothko.release.rows import random_order
 from rothko.release.save import Saved, is_text, sha256, timed
 from rothko.release.sql import connect

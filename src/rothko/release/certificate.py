@@ -12,7 +12,7 @@ from typing import Any
 
 from rothko import json_text
 from rothko.metrics.loss import Loss
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release.verify import Verification
 
 LIBRARIES = ("rothko", "numpy", "numba", "pyarrow", "duckdb")

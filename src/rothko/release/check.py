@@ -9,18 +9,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from rothko.data.csv_dialect import CsvOptions
-from rothko.data.draft import Draft
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts, refuse_unnamed, with_one_missing
-from rothko.data.source import open_source
+from rothko.data.source.csv import CsvOptions
+from rothko.data.source.open import open_source
 from rothko.errors import PolicyError, nearest
 from rothko.flow import as_policy
-from rothko.policy import Policy
+from rothko.policy.draft import Draft
+from rothko.policy.policy import Policy
+from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP
 from rothko.release.publish import bounds_names, mean_name
 from rothko.release.verify import Verification, verify
-from rothko.threads import count_threads
 
 
 @dataclass(frozen=True, slots=True)

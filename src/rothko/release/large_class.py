@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.coded import Coded, Outline
 from rothko.data.encode import Encoded
+from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.part import LargeClass
-from rothko.methods.partition import Cuts, Partition
+from rothko.methods.classes import Cuts, Partition
 from rothko.metrics.workload import ClassifyLoss, RegressLoss, TaskLoss, combine_tasks, entropy, variance
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish
 from rothko.release.rows import random_order, row_keys
 from rothko.release.tables import Tables

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rothko import json_text, private
 from rothko.errors import OutputError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release.commit import state
 from rothko.release.save import sha256, suffix_like
 from rothko.release.staging import Claim, Staging, staging

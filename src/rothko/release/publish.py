@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import PolicyError
-from rothko.methods.partition import Members, Partition, Parts
-from rothko.threads import each
+from rothko.methods.classes import Members, Partition, Parts
+from rothko.progress import each
 from rothko.workload.tasks import Aggregate, Task
 
 Statistic = Literal["range", "mean"]

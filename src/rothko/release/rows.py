@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rothko.progress import each
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
-from rothko.threads import each
 
 NULL = np.uint64(0x6E756C6C)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from rothko.errors import VerificationError
-from rothko.policy import Policy
+from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.truth import Told, ToldHashes, check_rows, same
 from rothko.release.verify import Fingerprint, Verification, check_schema, is_text_file, verify

@@ -18,15 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rothko.data.source import Source
+from rothko.data.source.open import Source
 from rothko.errors import InputError
 from rothko.metrics.loss import Loss
-from rothko.policy import Policy
-from rothko.release.branches import Branches
+from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.kinds import refuse_kinds, restored
 from rothko.release.place import Place, place_of
-from rothko.release.recoding import Recoding, columns_of, copied
+from rothko.release.recoding.branches import Branches
+from rothko.release.recoding.recoding import Recoding, columns_of, copied
 from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed, verified
 from rothko.release.sql import connect, parquet_rows
 from rothko.release.tables import Holder

@@ -1,9 +1,9 @@
 """The release of a table that is never whole in memory: part by part into one file, then verified as any other.
 
-A part is what one leaf of the top of the tree became. Its rows are appended to the file as soon as it is there; what
-it lost adds up to what the release lost; its branch of the tree goes to disk (:mod:`rothko.release.branches`). The rows
-of a part stand together, in an order that depends on what they show and the seed; the parts come in an order that the
-driver fixes by the cuts. So the order of the input has no influence.
+A part is what one leaf of the top of the tree became. Its rows are appended to the file as soon as it is there; what it
+lost adds up to what the release lost; its branch of the tree goes to disk (:mod:`rothko.release.recoding.branches`).
+The rows of a part stand together, in an order that depends on what they show and the seed; the parts come in an order
+that the driver fixes by the cuts. So the order of the input has no influence.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.coded import Outline
-from rothko.data.csv_dialect import typed_text
 from rothko.data.encode import Encoded
-from rothko.data.source import Source
+from rothko.data.source.csv import typed_text
+from rothko.data.source.open import Source
+from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
-from rothko.methods.partition import Cuts, Partition
+from rothko.methods.classes import Cuts, Partition
 from rothko.metrics.loss import Loss, class_widths, combine, loss
 from rothko.metrics.seen import Seen
 from rothko.metrics.venn import total
 from rothko.metrics.workload import SelectLoss, View, combine_tasks, selections_of, venn_of, workload_loss
-from rothko.policy import Policy
-from rothko.release.branches import Branches
+from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.kinds import refuse_kinds
 from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class, tasks_of
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.publish import Published, publish
-from rothko.release.recoding import columns_of
+from rothko.release.recoding.branches import Branches
+from rothko.release.recoding.recoding import columns_of
 from rothko.release.rows import Rows, assemble, random_order
 from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed
 from rothko.release.sql import connect

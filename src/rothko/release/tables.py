@@ -1,6 +1,6 @@
 """Tables that grow on disk: what the release of a table larger than memory writes down on its way.
 
-:class:`rothko.engines.spill.Spill` is what makes them; nothing here needs to know where they lie.
+:class:`rothko.engines.disk.spill.Spill` is what makes them; nothing here needs to know where they lie.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import duckdb
 from rothko.data.fold import BLANKS, UNSEEN
 from rothko.data.schema import DATE, NUMBER, TIMESTAMP, WHOLE
 from rothko.errors import InputError
-from rothko.policy import Column, Role
+from rothko.policy.policy import Column, Role
 from rothko.release.formulas import unescaped_sql
 from rothko.release.sql import literal
 

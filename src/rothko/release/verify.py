@@ -23,7 +23,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rothko.errors import VerificationError
-from rothko.policy import Column
+from rothko.policy.policy import Column
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import NUMBER, Domain
 from rothko.release.sql import Batches, connect, file_literal, literal, parquet_rows

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
-from rothko.comparison import Frontier, Trial
+from rothko.comparison.compare import Frontier, Trial
+from rothko.comparison.trials import Tried
 from rothko.errors import MissingExtraError
-from rothko.sets_comparison import SetFrontier, SetTrial
-from rothko.trials import Tried
+from rothko.sets.comparison import SetFrontier, SetTrial
 
 try:
     from matplotlib import rc_context

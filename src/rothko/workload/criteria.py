@@ -36,7 +36,9 @@ AddRow = Callable[[str, NDArray[np.int32]], int]
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """The arrays of the criteria, see :mod:`rothko.kernels.gain` and :mod:`rothko.kernels.selection`."""
+    """The arrays of the criteria, see :mod:`rothko.kernels.mondrian.gain` and
+    :mod:`rothko.kernels.mondrian.selection`.
+    """
 
     targets: NDArray[np.int64]
     factors: NDArray[np.float64]
@@ -53,7 +55,7 @@ class Criteria:
     @property
     def first_phase(self) -> int:
         """The criterion that begins."""
-        from rothko.kernels.nodes import GAIN, SELECTION
+        from rothko.kernels.mondrian.nodes import GAIN, SELECTION
 
         return SELECTION if len(self.weights) else GAIN
 
@@ -121,7 +123,7 @@ def _targets(
     encoded: Encoded, tasks: Sequence[Model], groups: Sequence[Groups | None], add_row: AddRow
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """The table of targets, their factors, and their numbers one after the other."""
-    from rothko.kernels.gain import LABEL, NUMBER
+    from rothko.kernels.mondrian.gain import LABEL, NUMBER
 
     rows, impurities, powers = [], [], []
     numbers: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]

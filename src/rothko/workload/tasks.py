@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field as Bounded  # for the JSON Schema
 
 from rothko.errors import PolicyError
+from rothko.policy.yaml import MistakeError, hint, show
 from rothko.workload.predicate import Predicate, one_line, parse
-from rothko.yaml_lines import MistakeError, hint, show
 
 Function = Literal["count", "sum", "avg", "min", "max"]
 FUNCTIONS: tuple[Function, ...] = get_args(Function)

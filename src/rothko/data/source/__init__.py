@@ -1,0 +1,1 @@
+"""Sources: files and dataframes of any kind, as Arrow."""

@@ -1,0 +1,1 @@
+"""Clustering and repair of classes, compiled."""

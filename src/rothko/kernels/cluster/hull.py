@@ -1,0 +1,306 @@
+"""The smallest boxes around many classes at once, in whole numbers, and what it costs a tuple to join one.
+
+As :mod:`rothko.kernels.boxes`, for searches that look at every tuple, or at every class, again and again: a line after
+the other over contiguous arrays, so that the processor takes eight at a time. NCP is in whole numbers: a line that is
+published as nothing counts FULL, and those of all lines add up to less than 2^25. So sums do not depend on their order.
+
+The box of class ``c`` on line ``a`` is ``low[a, c]`` and ``high[a, c]``: smallest and largest place of an ordered line;
+for a tree the lowest node that covers the class (``low``); for a nominal line how many labels there are (``high``),
+which stand in ``bits``. ``mix[a, c]`` tells whether values are present, absent (all missing) or both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rothko.kernels import compiled, inlined
+from rothko.kernels.mondrian.nodes import ORDERED, TREE
+
+# Columns of ``spec``, a row for each line: its kind; its NCP as a whole; how tuples write that a value is missing (-1
+# where none is, and for trees, where it is a leaf); how many codes it has; where its words of ``bits`` or its leaves
+# begin; NCP of a set for each label; where its ``table`` begins, -1 where there is none; its first node, and how many.
+KIND, FULL, MISSING, SIZE, BEGIN, UNIT, TABLE, NODE, NODES = range(9)
+# Columns of ``tree``.
+PARENT, FIRST, LAST, WIDTH = range(4)
+PRESENT, ABSENT, MIXED = range(3)
+WORD = 64
+
+
+@compiled
+def room(spec, words, classes):
+    """Arrays for the boxes of so many classes: low, high, mix, bits."""
+    d = spec.shape[0]
+    low, high = np.empty((d, classes), dtype=np.int32), np.empty((d, classes), dtype=np.int32)
+    return low, high, np.empty((d, classes), dtype=np.int8), np.zeros((words, classes), dtype=np.uint64)
+
+
+@compiled
+def room_for_chain(spec):
+    """An array for the nodes from any one up to the root, however deep a hierarchy is."""
+    longest = 1
+    for a in range(spec.shape[0]):
+        longest = max(longest, np.int64(spec[a, NODES]))
+    return np.empty(longest, dtype=np.int32)
+
+
+@compiled
+def begin(spec, leaf, low, high, mix, bits, c, x, t):
+    """Let class ``c`` be tuple ``t`` alone."""
+    for a in range(spec.shape[0]):
+        v = x[a, t]
+        mix[a, c] = PRESENT
+        low[a, c] = high[a, c] = v
+        if spec[a, KIND] == TREE:
+            low[a, c] = leaf[spec[a, BEGIN] + v]
+            continue
+        if v == spec[a, MISSING]:
+            mix[a, c] = ABSENT
+        if spec[a, KIND] == ORDERED:
+            continue
+        for w in range(spec[a, BEGIN], spec[a, BEGIN] + (spec[a, SIZE] + WORD - 1) // WORD):
+            bits[w, c] = np.uint64(0)
+        high[a, c] = 0
+        if mix[a, c] == PRESENT:
+            bits[spec[a, BEGIN] + (v >> 6), c] = np.uint64(1) << np.uint64(v & 63)
+            high[a, c] = 1
+
+
+@inlined
+def join(spec, tree, low, high, mix, bits, a, c, v):
+    """Let a value join class ``c`` on line ``a``; whether its box has changed."""
+    changed = False
+    if spec[a, KIND] == TREE:
+        node = low[a, c]
+        while v < tree[node, FIRST] or v > tree[node, LAST]:
+            node = tree[node, PARENT]
+            changed = True
+        low[a, c] = node
+    elif mix[a, c] != MIXED:
+        if (v == spec[a, MISSING]) != (mix[a, c] == ABSENT):
+            mix[a, c] = MIXED
+            changed = True
+        elif mix[a, c] == PRESENT:
+            if spec[a, KIND] == ORDERED:
+                if v < low[a, c]:
+                    low[a, c] = v
+                    changed = True
+                elif v > high[a, c]:
+                    high[a, c] = v
+                    changed = True
+            else:
+                w = spec[a, BEGIN] + (v >> 6)
+                bit = np.uint64(1) << np.uint64(v & 63)
+                if bits[w, c] & bit == np.uint64(0):
+                    bits[w, c] |= bit
+                    high[a, c] += 1
+                    changed = True
+    return changed
+
+
+@compiled
+def join_all(spec, tree, low, high, mix, bits, c, x, t):
+    """Let tuple ``t`` join class ``c``."""
+    for a in range(spec.shape[0]):
+        join(spec, tree, low, high, mix, bits, a, c, x[a, t])
+
+
+@inlined
+def labels_cost(spec, a, labels):
+    """NCP of a set of labels."""
+    return np.int32(0) if labels == 1 else np.int32(labels * spec[a, UNIT])
+
+
+@inlined
+def width(spec, tree, low, high, mix, a, c):
+    """NCP of class ``c`` on line ``a``."""
+    found = spec[a, FULL]
+    if spec[a, KIND] == TREE:
+        found = tree[low[a, c], WIDTH]
+    elif mix[a, c] == ABSENT:
+        found = np.int32(0)
+    elif mix[a, c] == PRESENT:
+        found = high[a, c] - low[a, c] if spec[a, KIND] == ORDERED else labels_cost(spec, a, high[a, c])
+    return found
+
+
+@compiled
+def ncp(spec, tree, low, high, mix, c):
+    """NCP of class ``c`` over all lines."""
+    total = np.int64(0)
+    for a in range(spec.shape[0]):
+        total += width(spec, tree, low, high, mix, a, c)
+    return total
+
+
+@compiled
+def copy_box(low, high, mix, bits, c, to_low, to_high, to_mix, to_bits, to):
+    """Write the box of a class to another place."""
+    for a in range(low.shape[0]):
+        to_low[a, to], to_high[a, to], to_mix[a, to] = low[a, c], high[a, c], mix[a, c]
+    for w in range(bits.shape[0]):
+        to_bits[w, to] = bits[w, c]
+
+
+@compiled
+def weigh(spec, tree, low, high, mix, bits, a, c, x, n, each, total, chain):
+    """What the NCP of class ``c`` on line ``a`` becomes when one of n tuples joins: written to ``each``.
+
+    ``total`` has the sum of ``each`` over all lines, before and after.
+    """
+    full, missing = spec[a, FULL], spec[a, MISSING]
+    for t in range(n):
+        total[t] -= each[a, t]
+    if spec[a, KIND] == TREE:
+        # From the root down to the node of the class: the lowest that has the tuple counts.
+        node, depth = low[a, c], 0
+        while tree[node, PARENT] >= 0:
+            chain[depth] = node
+            depth += 1
+            node = tree[node, PARENT]
+        for t in range(n):
+            each[a, t] = full
+        for j in range(depth - 1, -1, -1):
+            node = chain[j]
+            first, last, inside = tree[node, FIRST], tree[node, LAST], tree[node, WIDTH]
+            for t in range(n):
+                v = x[a, t]
+                each[a, t] = inside if (v >= first) & (v <= last) else each[a, t]
+    elif mix[a, c] == MIXED:
+        for t in range(n):
+            each[a, t] = full
+    elif mix[a, c] == ABSENT:
+        for t in range(n):
+            each[a, t] = 0 if x[a, t] == missing else full
+    elif spec[a, KIND] == ORDERED:
+        first, last = low[a, c], high[a, c]
+        for t in range(n):
+            v = x[a, t]
+            wide = max(last, v) - min(first, v)
+            each[a, t] = full if v == missing else wide
+    else:
+        labels, at = high[a, c], spec[a, BEGIN]
+        inside, outside = labels_cost(spec, a, labels), labels_cost(spec, a, labels + 1)
+        if spec[a, SIZE] <= WORD:
+            word = bits[at, c]
+            for t in range(n):
+                v = x[a, t]
+                wide = inside if (word >> np.uint64(v)) & np.uint64(1) else outside
+                each[a, t] = full if v == missing else wide
+        else:
+            for t in range(n):
+                v = x[a, t]
+                wide = inside if (bits[at + (v >> 6), c] >> np.uint64(v & 63)) & np.uint64(1) else outside
+                each[a, t] = full if v == missing else wide
+    for t in range(n):
+        total[t] += each[a, t]
+
+
+@compiled
+def least_rise(spec, tree, table, low, high, mix, bits, classes, x, t, amount, size, cost, after, skip):
+    """The class, other than ``skip``, in which so many records of tuple ``t`` add least to the loss, and how much.
+
+    ``cost`` is the NCP of each class; ``after`` is room to work in.
+    """
+    for c in range(classes):
+        after[c] = 0
+    for a in range(spec.shape[0]):
+        v, full = x[a, t], spec[a, FULL]
+        if spec[a, KIND] == TREE:
+            at = spec[a, TABLE]
+            if at >= 0:
+                at += v * spec[a, NODES] - spec[a, NODE]
+                for c in range(classes):
+                    after[c] += table[at + low[a, c]]
+                continue
+            for c in range(classes):
+                node = low[a, c]
+                while v < tree[node, FIRST] or v > tree[node, LAST]:
+                    node = tree[node, PARENT]
+                after[c] += tree[node, WIDTH]
+        elif v == spec[a, MISSING]:
+            for c in range(classes):
+                after[c] += 0 if mix[a, c] == ABSENT else full
+        elif spec[a, KIND] == ORDERED:
+            for c in range(classes):
+                wide = max(high[a, c], v) - min(low[a, c], v)
+                after[c] += wide if mix[a, c] == PRESENT else full
+        else:
+            word, shift = spec[a, BEGIN] + (v >> 6), np.uint64(v & 63)
+            for c in range(classes):
+                labels = high[a, c] + np.int32(1) - np.int32((bits[word, c] >> shift) & np.uint64(1))
+                wide = labels_cost(spec, a, labels)
+                after[c] += wide if mix[a, c] == PRESENT else full
+    best, found = np.int64(1) << 62, np.int64(-1)
+    for c in range(classes):
+        rise = (size[c] + amount) * np.int64(after[c]) - size[c] * cost[c]
+        if rise < best and c != skip:
+            best, found = rise, np.int64(c)
+    return found, best
+
+
+@inlined
+def _ones(word):
+    """How many bits of a word are set."""
+    found = np.int64(0)
+    while word:
+        word &= word - np.uint64(1)
+        found += 1
+    return found
+
+
+@compiled
+def unions(spec, tree, low, high, mix, bits, c, classes, together, chain):
+    """NCP of the union of class ``c`` with each class."""
+    for b in range(classes):
+        together[b] = 0
+    for a in range(spec.shape[0]):
+        full, mine = spec[a, FULL], mix[a, c]
+        if spec[a, KIND] == TREE:
+            node, depth = low[a, c], 0
+            while node >= 0:
+                chain[depth] = node
+                depth += 1
+                node = tree[node, PARENT]
+            for b in range(classes):
+                first, last = tree[low[a, b], FIRST], tree[low[a, b], LAST]
+                j = 0
+                while first < tree[chain[j], FIRST] or last > tree[chain[j], LAST]:
+                    j += 1
+                together[b] += tree[chain[j], WIDTH]
+        elif spec[a, KIND] == ORDERED:
+            bottom, top = low[a, c], high[a, c]
+            for b in range(classes):
+                wide = max(top, high[a, b]) - min(bottom, low[a, b])
+                together[b] += wide if (mine == mix[a, b]) & (mine != MIXED) else full
+        else:
+            for b in range(classes):
+                if mine != mix[a, b] or mine == MIXED:
+                    together[b] += full
+                elif mine == PRESENT:
+                    labels = np.int64(0)
+                    for w in range(spec[a, BEGIN], spec[a, BEGIN] + (spec[a, SIZE] + WORD - 1) // WORD):
+                        labels += _ones(bits[w, c] | bits[w, b])
+                    together[b] += labels_cost(spec, a, labels)
+
+
+@compiled
+def union(spec, tree, low, high, mix, bits, c, other_low, other_high, other_mix, other_bits, b):
+    """NCP of the union of two classes."""
+    total = np.int64(0)
+    for a in range(spec.shape[0]):
+        if spec[a, KIND] == TREE:
+            node, other = low[a, c], other_low[a, b]
+            while tree[other, FIRST] < tree[node, FIRST] or tree[other, LAST] > tree[node, LAST]:
+                node = tree[node, PARENT]
+            total += tree[node, WIDTH]
+        elif mix[a, c] != other_mix[a, b] or mix[a, c] == MIXED:
+            total += spec[a, FULL]
+        elif mix[a, c] == PRESENT:
+            if spec[a, KIND] == ORDERED:
+                total += max(high[a, c], other_high[a, b]) - min(low[a, c], other_low[a, b])
+            else:
+                labels = np.int64(0)
+                for w in range(spec[a, BEGIN], spec[a, BEGIN] + (spec[a, SIZE] + WORD - 1) // WORD):
+                    labels += _ones(bits[w, c] | other_bits[w, b])
+                total += labels_cost(spec, a, labels)
+    return total

@@ -1,0 +1,1 @@
+"""Mondrian over records in memory, compiled, and the counting that it takes elsewhere."""

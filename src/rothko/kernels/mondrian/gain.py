@@ -1,0 +1,482 @@
+"""The criteria of models: InfoGain for class labels, Regression for numbers.
+
+Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 3.1, equations 3 to 6. Every value at which a line can be cut
+and every specialisation of a tree is a candidate; the allowable one with the lowest impurity over its parts wins.
+
+What a node's records say about a target is a row of *cells*: counts by class label (within each group of the features
+beyond the quasi-identifiers, section 3.1.3), or the sum of a number by group. All of it is whole numbers, so that sums
+come out the same in whatever order and in however many pieces the records are counted:
+
+- Σ c·log₂ c is kept in multiples of 2⁻²⁴ (``logs``): the entropy of a part, times its
+  records, is Σ over groups of log(records) − Σ over cells of log(count);
+- a number is a multiple of a power of two that is chosen for the table (``numbers``): of the squared error of a part
+  only −(Σx)²/n depends on the cut.
+
+A line is gone through in one of two ways. Where its codes are few beside the records of the node they are counted,
+value by value (a frequency group); otherwise, and where all candidates are asked about requirements, the records are
+sorted by radix.
+
+Equal scores: the more even cut, then the attribute that comes first, then the lower code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rothko.kernels import compiled, inlined
+from rothko.kernels.mondrian.allowed import children_hold, keep_good, sides_hold
+from rothko.kernels.mondrian.arrange import arrange_many, sorted_along
+from rothko.kernels.mondrian.nodes import TREE, children_between
+
+# Columns of the table of targets: its kind; row of the codes; labels, groups, row of the groups; where its numbers
+# begin in ``numbers``; where its cells and its groups begin among those of all targets.
+KIND, ROW, LABELS, GROUPS, GROUP_ROW, NUMBERS, AT, AT_GROUP = range(8)
+
+LABEL, NUMBER = range(2)
+"""Kinds of target."""
+
+SCALE = 2.0**24
+"""Logarithms are kept in multiples of one over this."""
+
+FEW = 32
+"""A line is counted by value where it has at most this many counters for every record of the node."""
+
+SURE = 2.0**-44
+"""What a gain must be of the score that it is taken from, beyond which it may be rounding."""
+
+
+@inlined
+def _step(logs, c):
+    """How much c·log₂ c grows with one more."""
+    return logs[np.uint64(c) + np.uint64(1)] - logs[np.uint64(c)]
+
+
+@compiled
+def room(n, lines, targets):
+    """Arrays to work in, for nodes of up to ``n`` records."""
+    count = targets.shape[0]
+    cells, groups, any_number = 0, 0, False
+    longest, widest = 0, 1
+    for t in range(count):
+        width = (targets[t, LABELS] if targets[t, KIND] == LABEL else 1) * targets[t, GROUPS] + 1
+        widest = max(widest, width)
+        cells += width
+        groups += targets[t, GROUPS]
+        any_number = any_number or targets[t, KIND] == NUMBER
+    for a in range(lines.shape[0]):
+        longest = max(longest, lines[a, 1])
+    wide = max(n + 1, min(FEW * n, longest * widest))
+    return (
+        np.empty((count, n), dtype=np.int32),  # cell of each record
+        np.empty((count, n if any_number else 1), dtype=np.int64),  # its number
+        np.zeros((3, cells), dtype=np.int64),  # counts by cell: of the node, left and right of a cut
+        np.zeros((3, groups), dtype=np.int64),  # counts by group
+        np.zeros((3, groups), dtype=np.int64),  # sums by group
+        np.empty(wide, dtype=np.int64),  # counts by value and cell
+        np.empty(wide if any_number else 1, dtype=np.int64),  # sums by value and group
+        np.empty(wide, dtype=np.float64),  # score of each candidate
+        np.empty(wide, dtype=np.int32),  # records before each candidate
+        np.empty(count, dtype=np.float64),  # score of the node by target
+        np.empty(count, dtype=np.int64),  # the same in multiples of 1/SCALE, for labels
+    )
+
+
+@compiled
+def score_node(table, start, end, targets, factors, numbers, logs, work):
+    """Look up the cell and the number of every record; the score of the node, uncut."""
+    cells, values, counts, by_group, sums = work[0], work[1], work[2], work[3], work[4]
+    parents = work[9]
+    n = np.int64(end - start)
+    score = 0.0
+    for t in range(targets.shape[0]):
+        row, labels, groups, group_row = targets[t, ROW], targets[t, LABELS], targets[t, GROUPS], targets[t, GROUP_ROW]
+        at, at_group, is_label = targets[t, AT], targets[t, AT_GROUP], targets[t, KIND] == LABEL
+        width = labels if is_label else 1
+        for i in range(n):
+            code = np.int64(table[row, start + np.uint64(i)])
+            group = np.int64(table[group_row, start + np.uint64(i)]) if groups > 1 else np.int64(0)
+            if code >= labels:  # missing: it says nothing about the target
+                cells[t, i] = width * groups
+            else:
+                cells[t, i] = group * width + (code if is_label else 0)
+                if not is_label:
+                    values[t, i] = numbers[targets[t, NUMBERS] + code]
+        if width * groups <= n:
+            for c in range(at, at + width * groups + 1):
+                counts[0, c] = 0
+        else:
+            for i in range(n):
+                counts[0, at + cells[t, i]] = 0
+        for g in range(at_group, at_group + groups):
+            by_group[0, g] = 0
+            sums[0, g] = 0
+        whole = np.int64(0)
+        for i in range(n):
+            c = np.int64(cells[t, i])
+            if c == width * groups:
+                continue
+            g = at_group + (c // width if groups > 1 else 0)
+            if is_label:
+                whole += _step(logs, by_group[0, g]) - _step(logs, counts[0, at + c])
+            else:
+                sums[0, g] += values[t, i]
+            by_group[0, g] += 1
+            counts[0, at + c] += 1
+        work[10][t] = whole
+        parents[t] = factors[t] * np.float64(whole)
+        if not is_label:
+            for g in range(at_group, at_group + groups):
+                parents[t] -= factors[t] * _square(sums[0, g], by_group[0, g])
+        score += parents[t]
+    return score
+
+
+@inlined
+def _square(total, n):
+    """(Σx)²/n."""
+    return np.float64(total) * np.float64(total) / np.float64(n) if n > 0 else 0.0
+
+
+@compiled
+def _begin(t, n, targets, work):
+    """Everything is right of the cut, nothing left of it. Where cells are many only those in use are set."""
+    cells, counts, by_group, sums = work[0], work[2], work[3], work[4]
+    at = targets[t, AT]
+    width = targets[t, LABELS] if targets[t, KIND] == LABEL else 1
+    if width * targets[t, GROUPS] <= n:
+        for c in range(at, at + width * targets[t, GROUPS]):
+            counts[1, c] = 0
+            counts[2, c] = counts[0, c]
+    else:
+        for i in range(n):
+            c = at + cells[t, i]
+            counts[1, c] = 0
+            counts[2, c] = counts[0, c]
+    for g in range(targets[t, AT_GROUP], targets[t, AT_GROUP] + targets[t, GROUPS]):
+        by_group[1, g], by_group[2, g] = 0, by_group[0, g]
+        sums[1, g], sums[2, g] = 0, sums[0, g]
+
+
+@inlined
+def _score_numbers(t, targets, by_group, sums):
+    """−Σ over both sides and all groups of (Σx)²/n."""
+    score = 0.0
+    for g in range(targets[t, AT_GROUP], targets[t, AT_GROUP] + targets[t, GROUPS]):
+        score += _square(sums[1, g], by_group[1, g]) + _square(sums[2, g], by_group[2, g])
+    return -score
+
+
+@compiled
+def _count_values(table, a, start, end, low, size, t, targets, factors, logs, first, work):
+    """Score every candidate of a line from its frequency group: by value, counts and sums of one target."""
+    cells, values, counts, by_group, sums = work[0], work[1], work[2], work[3], work[4]
+    frequency, sums_by_value, score, before = work[5], work[6], work[7], work[8]
+    n = np.int64(end - start)
+    is_label = targets[t, KIND] == LABEL
+    labels = targets[t, LABELS] if is_label else 1
+    groups, at, at_group = targets[t, GROUPS], targets[t, AT], targets[t, AT_GROUP]
+    width = labels * groups + 1
+    for x in range(size * width):
+        frequency[x] = 0
+    if is_label:
+        for i in range(np.uint64(n)):
+            frequency[np.uint64((table[a, start + i] - low) * width + cells[t, i])] += 1
+    else:
+        for x in range(size * groups):
+            sums_by_value[x] = 0
+        for i in range(np.uint64(n)):
+            v, c = np.int64(table[a, start + i] - low), np.int64(cells[t, i])
+            frequency[np.uint64(v * width + c)] += 1
+            if c < groups:
+                sums_by_value[np.uint64(v * groups + c)] += values[t, i]
+    _begin(t, n, targets, work)
+    factor, whole = factors[t], work[10][t]
+    so_far = 0
+    for v in range(size):
+        x = v * width
+        here = 0
+        for c in range(width):
+            here += frequency[x + c]
+        if first:
+            before[v] = so_far if here > 0 else 0
+        if here == 0:
+            continue
+        if is_label:
+            found = factor * np.float64(whole)
+            for c in range(width - 1):
+                h = np.int64(frequency[x + c])
+                if h > 0:
+                    g = at_group + (c // labels if groups > 1 else 0)
+                    left, right = counts[1, at + c], counts[2, at + c]
+                    whole += logs[left] - logs[left + h] + logs[right] - logs[right - h]
+                    counts[1, at + c], counts[2, at + c] = left + h, right - h
+                    left, right = by_group[1, g], by_group[2, g]
+                    whole += logs[left + h] - logs[left] + logs[right - h] - logs[right]
+                    by_group[1, g], by_group[2, g] = left + h, right - h
+        else:
+            found = factor * _score_numbers(t, targets, by_group, sums)
+            for g in range(groups):
+                h, s = np.int64(frequency[x + g]), sums_by_value[v * groups + g]
+                by_group[1, at_group + g] += h
+                by_group[2, at_group + g] -= h
+                sums[1, at_group + g] += s
+                sums[2, at_group + g] -= s
+        score[v] = found if first else score[v] + found
+        so_far += here
+
+
+@compiled
+def _best_of_two_labels(table, a, start, end, low, size, least, cells, ones, factor, logs, frequency):
+    """The best candidate of a line for one target with two labels, none missing: the common case, in registers.
+
+    A counter holds the records of a value, and those of them with the second label from its 32nd bit on.
+    """
+    n = np.int64(end - start)
+    for v in range(np.uint64(size)):
+        frequency[v] = 0
+    for i in range(np.uint64(n)):
+        frequency[np.uint64(table[a, start + i] - low)] += (np.int64(cells[0, i]) << 32) + 1
+    best, best_left, best_value = np.int64(9223372036854775807), np.int64(0), np.int64(0)
+    left, l1 = np.int64(0), np.int64(0)
+    for v in range(np.uint64(size)):
+        here = frequency[v]
+        if here == 0:
+            continue
+        if left >= least:
+            right, r1 = n - left, ones - l1
+            if right < least:
+                break
+            score = logs[np.uint64(left)] - logs[np.uint64(l1)] - logs[np.uint64(left - l1)]
+            score += logs[np.uint64(right)] - logs[np.uint64(r1)] - logs[np.uint64(right - r1)]
+            if score < best or (score == best and abs(2 * left - n) < abs(2 * best_left - n)):
+                best, best_left, best_value = score, left, np.int64(v)
+        left += here & 0xFFFFFFFF
+        l1 += here >> 32
+    return factor * np.float64(best), best_left, low + best_value
+
+
+@compiled
+def _best_of_number(table, a, start, end, low, size, least, values, whole, factor, frequency, sums):
+    """The same for one number, none missing."""
+    n = np.int64(end - start)
+    for v in range(np.uint64(size)):
+        frequency[v] = 0
+        sums[v] = 0
+    for i in range(np.uint64(n)):
+        v = np.uint64(table[a, start + i] - low)
+        frequency[v] += 1
+        sums[v] += values[0, i]
+    best, best_left, best_value = np.inf, np.int64(0), np.int64(0)
+    left, total = np.int64(0), np.int64(0)
+    for v in range(np.uint64(size)):
+        here = frequency[v]
+        if here == 0:
+            continue
+        if left >= least:
+            right = n - left
+            if right < least:
+                break
+            score = -factor * (_square(total, left) + _square(whole - total, right))
+            if score < best or (score == best and abs(2 * left - n) < abs(2 * best_left - n)):
+                best, best_left, best_value = score, left, np.int64(v)
+        left += here
+        total += sums[v]
+    return best, best_left, low + best_value
+
+
+@compiled
+def _walk_sorted(order, start, t, targets, factors, logs, good, first, work):
+    """Score the good positions of a sorted line: the records pass one by one from the right side to the left."""
+    cells, values, counts, by_group, sums = work[0], work[1], work[2], work[3], work[4]
+    score = work[7]
+    n = order.size
+    is_label = targets[t, KIND] == LABEL
+    labels = targets[t, LABELS] if is_label else 1
+    groups, at, at_group = targets[t, GROUPS], targets[t, AT], targets[t, AT_GROUP]
+    _begin(t, n, targets, work)
+    factor, whole = factors[t], work[10][t]
+    for i in range(n):
+        if good[i] == 1:
+            found = factor * (np.float64(whole) if is_label else _score_numbers(t, targets, by_group, sums))
+            score[i] = found if first else score[i] + found
+        p = np.uint64(order[i]) - start
+        c = np.int64(cells[t, p])
+        if c == labels * groups:
+            continue
+        g = at_group + (c // labels if groups > 1 else 0)
+        if is_label:
+            left, right = counts[1, at + c], counts[2, at + c]
+            whole += _step(logs, right - 1) - _step(logs, left)
+            counts[1, at + c], counts[2, at + c] = left + 1, right - 1
+            left, right = by_group[1, g], by_group[2, g]
+            whole += _step(logs, left) - _step(logs, right - 1)
+        else:
+            sums[1, g] += values[t, p]
+            sums[2, g] -= values[t, p]
+        by_group[1, g] += 1
+        by_group[2, g] -= 1
+
+
+@compiled
+def _best_of_line(
+    table, a, start, end, low, high, least, checked, rules, facts, histograms,
+    targets, factors, features, logs, work,
+):  # fmt: skip
+    """The best candidate of an ordered or nominal line: (score, records on the left, cut); 0 records if there is none.
+
+    Of a line that a target's model does not look at, no cut changes what the model sees.
+    """
+    score, before, parents = work[7], work[8], work[9]
+    n = np.int64(end - start)
+    width, unseen = np.int64(0), 0.0
+    for t in range(targets.shape[0]):
+        if features[t, a] == 0:
+            unseen += parents[t]
+        else:
+            width = max(width, (targets[t, LABELS] if targets[t, KIND] == LABEL else 1) * targets[t, GROUPS] + 1)
+    best, best_left, best_cut = np.inf, np.int64(0), np.int64(0)
+    if width == 0:
+        return best, best_left, best_cut
+    size = high - low + 1
+    first = True
+    alone = not checked and targets.shape[0] == 1 and targets[0, GROUPS] == 1 and work[3][0, 0] == n
+    if alone and size <= FEW * n:
+        if targets[0, KIND] == LABEL and targets[0, LABELS] == 2:
+            return _best_of_two_labels(
+                table, a, start, end, low, size, least, work[0], work[2][0, 1], factors[0], logs, work[5]
+            )
+        if targets[0, KIND] == NUMBER:
+            return _best_of_number(
+                table, a, start, end, low, size, least, work[1], work[4][0, 0], factors[0], work[5], work[6]
+            )
+    if not checked and size * width <= FEW * n:
+        for t in range(targets.shape[0]):
+            if features[t, a] == 1:
+                _count_values(table, a, start, end, low, size, t, targets, factors, logs, first, work)
+                first = False
+        for v in range(1, size):
+            left = np.int64(before[v])
+            if left < least or n - left < least:
+                continue
+            if score[v] < best or (score[v] == best and abs(2 * left - n) < abs(2 * best_left - n)):
+                best, best_left, best_cut = score[v], left, low + v
+        return best + unseen, best_left, best_cut
+    order = sorted_along(table, a, start, end, low, high)
+    good = np.zeros(n + 1, dtype=np.uint8)
+    if keep_good(table, a, order, least, False, checked, good, rules, facts, histograms) == 0:
+        return best, best_left, best_cut
+    for t in range(targets.shape[0]):
+        if features[t, a] == 1:
+            _walk_sorted(order, start, t, targets, factors, logs, good, first, work)
+            first = False
+    for p in range(least, n - least + 1):
+        if good[p] == 1 and (score[p] < best or (score[p] == best and abs(2 * p - n) < abs(2 * best_left - n))):
+            best, best_left, best_cut = score[p], p, np.int64(table[a, order[p]])
+    return best + unseen, best_left, best_cut
+
+
+@compiled
+def _score_children(start, count, a, child, sizes, targets, factors, features, logs, work):
+    """The score of a specialisation: that of its children, one after the other."""
+    cells, values, counts, by_group, sums, parents = work[0], work[1], work[2], work[3], work[4], work[9]
+    total = 0
+    for c in range(count):
+        total += sizes[c]
+    order = np.empty(total, dtype=np.uint32)
+    arrange_many(child, start, count, sizes, order)
+    score, unseen = 0.0, 0.0
+    for t in range(targets.shape[0]):
+        if features[t, a] == 0:
+            unseen += parents[t]
+            continue
+        is_label = targets[t, KIND] == LABEL
+        labels = targets[t, LABELS] if is_label else 1
+        groups, at, at_group = targets[t, GROUPS], targets[t, AT], targets[t, AT_GROUP]
+        whole, squares = np.int64(0), 0.0
+        begin = 0
+        for c in range(count):
+            stop = begin + sizes[c]
+            for i in range(begin, stop):
+                counts[1, at + cells[t, np.uint64(order[i]) - start]] = 0
+            for g in range(at_group, at_group + groups):
+                by_group[1, g] = 0
+                sums[1, g] = 0
+            for i in range(begin, stop):
+                p = np.uint64(order[i]) - start
+                cell = np.int64(cells[t, p])
+                if cell == labels * groups:
+                    continue
+                g = at_group + (cell // labels if groups > 1 else 0)
+                if is_label:
+                    whole += _step(logs, by_group[1, g]) - _step(logs, counts[1, at + cell])
+                    counts[1, at + cell] += 1
+                else:
+                    sums[1, g] += values[t, p]
+                by_group[1, g] += 1
+            if not is_label:
+                for g in range(at_group, at_group + groups):
+                    squares += _square(sums[1, g], by_group[1, g])
+            begin = stop
+        score += factors[t] * (np.float64(whole) if is_label else -squares)
+    return score + unseen
+
+
+@compiled
+def choose(
+    table, start, end, low, high, node, lines, tree, leaf, least, rules, facts, histograms, child, sizes,
+    targets, factors, features, numbers, logs, work,
+):  # fmt: skip
+    """The allowable cut with the lowest score: (line or −1, records on the left, cut, gain for each record).
+
+    Where there is nothing to gain, the gain is 0 and the cut may be any.
+
+    The best cut by size alone is asked about the other requirements first, which it meets as a rule; only where it does
+    not are all candidates asked.
+    """
+    n = np.int64(end - start)
+    whole = score_node(table, start, end, targets, factors, numbers, logs, work)
+    none = np.int64(0)
+    if whole == 0.0 and numbers.size == 0:
+        return none, none, none, 0.0  # one label everywhere: any cut is as good, none is looked for
+    for checked in range(2):
+        best, best_line, best_left, best_cut = np.inf, np.int64(-1), none, none
+        evenness = n
+        for a in range(lines.shape[0]):
+            bottom, top = np.int64(low[node, a]), np.int64(high[node, a])
+            if bottom == top:
+                continue
+            if lines[a, 0] == TREE:
+                first, count = children_between(lines, tree, leaf, a, bottom, top)
+                if not children_hold(
+                    table, a, start, end, first, count, tree, least, rules, facts, child, sizes, checked == 1
+                ):
+                    continue
+                left, cut = none, none
+                largest = none
+                for c in range(count):
+                    largest = max(largest, sizes[c])
+                uneven = 2 * largest - n
+                score = _score_children(start, count, a, child, sizes, targets, factors, features, logs, work)
+            else:
+                score, left, cut = _best_of_line(
+                    table, a, start, end, bottom, top, least, checked == 1, rules, facts, histograms,
+                    targets, factors, features, logs, work,
+                )  # fmt: skip
+                if left == 0:
+                    continue
+                uneven = abs(2 * left - n)
+            if score < best or (score == best and uneven < evenness):
+                best, best_line, best_left, best_cut, evenness = score, np.int64(a), left, cut, uneven
+        if best_line < 0 or rules.shape[0] == 0 or checked == 1:
+            break
+        if lines[best_line, 0] == TREE:
+            bottom, top = np.int64(low[node, best_line]), np.int64(high[node, best_line])
+            first, count = children_between(lines, tree, leaf, best_line, bottom, top)
+            if children_hold(table, best_line, start, end, first, count, tree, least, rules, facts, child, sizes, True):
+                break
+        elif sides_hold(table, best_line, start, end, best_left, best_cut, none, least, rules, facts, histograms):
+            break
+    gain = whole - best
+    if best_line >= 0 and gain <= SURE * abs(whole):
+        gain = 0.0
+    return best_line, best_left, best_cut, gain / n

@@ -1,0 +1,162 @@
+"""The Median criterion: the widest attribute, cut at its median.
+
+Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 2.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rothko.kernels import compiled
+from rothko.kernels.mondrian.allowed import children_hold, keep_good, sides_hold
+from rothko.kernels.mondrian.arrange import sorted_along
+from rothko.kernels.mondrian.nodes import NOMINAL, ORDERED, TREE, children_between, code_of, lowest_node
+
+TINY = 1e-300
+
+
+@compiled
+def width_of(lines, places, tree, leaf, scales, a, low, high):
+    """Normalised width of attribute ``a`` over the codes low … high, times its weight; 0 when it is one value."""
+    if low == high:
+        return 0.0
+    kind, size, missing = lines[a, 0], lines[a, 1], lines[a, 2]
+    if high == missing:
+        return scales[a, 0]  # missing and present together are published as the root
+    if kind == ORDERED:
+        offset = lines[a, 3]
+        # Never nothing: two values so close that their distance is lost to rounding can still be told apart.
+        return max(scales[a, 0] * ((places[offset + high] - places[offset + low]) / scales[a, 1]), TINY)
+    if kind == NOMINAL:
+        return scales[a, 0] * ((high - low + 1) / size)
+    node = lowest_node(tree, lines[a, 4], leaf, lines[a, 5], low, high)
+    row = lines[a, 4] + node
+    return scales[a, 0] * ((tree[row, 2] - tree[row, 1] + 1) / size)
+
+
+@compiled
+def _select(table, a, start, end, low, high, rank, counts):
+    """The code at ``rank`` in sorted order, how many are smaller, how many are equal.
+
+    Radix selection: histogram the range, keep the bucket that holds the rank, repeat. At most
+    three passes over a node however many distinct values the line has, and no sort.
+    """
+    buckets = max(32, min(np.int64(end - start), counts.size - 1))
+    below = 0
+    while True:
+        span = high - low + 1
+        shift = 0
+        while (span >> shift) >= buckets:
+            shift += 1
+        for b in range((span >> shift) + 1):
+            counts[b] = 0
+        for i in range(start, end):
+            v = np.int64(table[a, i])
+            if low <= v <= high:
+                counts[(v - low) >> shift] += 1
+        b = 0
+        while below + counts[b] <= rank:
+            below += counts[b]
+            b += 1
+        if shift == 0:
+            return low + b, below, np.int64(counts[b])
+        low = low + (b << shift)
+        high = min(high, low + (1 << shift) - 1)
+
+
+@compiled
+def _next_code(table, a, start, end, code):
+    """The smallest code above ``code``."""
+    best = np.int32(2147483647)
+    for i in range(start, end):
+        v = table[a, i]
+        if v > code:
+            best = min(best, v)
+    return np.int64(best)
+
+
+@compiled
+def _scan(table, a, start, end, low, high, least, relaxed, rules, facts, histograms):
+    """The allowable cut nearest the median among all of them, or 0 records on the left."""
+    n = np.int64(end - start)
+    order = sorted_along(table, a, start, end, low, high)
+    good = np.zeros(n + 1, dtype=np.uint8)
+    if keep_good(table, a, order, least, relaxed, True, good, rules, facts, histograms) == 0:
+        return np.int64(0), np.int64(0), np.int64(0)
+    best = np.int64(0)
+    for p in range(least, n - least + 1):
+        if good[p] == 1 and (best == 0 or abs(2 * p - n) < abs(2 * best - n)):
+            best = p
+    cut = np.int64(table[a, order[best]])
+    ties = np.int64(0)  # records before the cut that share its code
+    while ties < best and table[a, order[best - 1 - ties]] == cut:
+        ties += 1
+    return best, cut, ties
+
+
+@compiled
+def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, facts, counts, histograms):
+    """The allowable cut of an ordered or nominal line: (records on the left, cut, equal codes that go left).
+
+    Missing is split from present where that is allowable, since together they publish nothing;
+    otherwise the cut nearest the median.
+    """
+    n = np.int64(end - start)
+    none = np.int64(0)  # a number of its own type: a plain 0 is another, for which all below is compiled again
+    if high == missing:
+        left = np.int64(0)
+        for i in range(start, end):
+            left += table[a, i] != missing
+        if (
+            left >= least
+            and n - left >= least
+            and sides_hold(table, a, start, end, left, high, none, least, rules, facts, histograms)
+        ):
+            return left, high, none
+    median, below, equal = _select(table, a, start, end, low, high, n // 2, counts)
+    if relaxed:
+        left, cut, ties = n // 2, median, n // 2 - below
+    else:
+        # The cuts next to the median are the only ones to try for the size: any other leaves
+        # still fewer records on its smaller side.
+        lower, upper = below, below + equal
+        lower_fits, upper_fits = lower >= least, n - upper >= least
+        if not (lower_fits or upper_fits):
+            return none, none, none
+        ties = none
+        if lower_fits and (not upper_fits or n - 2 * lower <= 2 * upper - n):
+            left, cut = lower, median
+        else:
+            left, cut = upper, _next_code(table, a, start, end, median)
+    if sides_hold(table, a, start, end, left, cut, ties, least, rules, facts, histograms):
+        return left, cut, ties
+    return _scan(table, a, start, end, low, high, least, relaxed, rules, facts, histograms)
+
+
+@compiled
+def choose(
+    table, start, end, low, high, node, lines, places, scales, tree, leaf, least, relaxed, rules, facts, histograms,
+    child, sizes, width, counts, maps, maps_at,
+):  # fmt: skip
+    """The widest attribute that can be cut: (line or −1, records on the left, cut, equal codes that go left)."""
+    none = np.int64(0)
+    for a in range(lines.shape[0]):
+        bottom, top = code_of(maps, maps_at, node, a, low[node, a]), code_of(maps, maps_at, node, a, high[node, a])
+        width[a] = width_of(lines, places, tree, leaf, scales, a, bottom, top)
+    while True:
+        a = np.int64(np.argmax(width))
+        if width[a] <= 0.0:
+            return np.int64(-1), none, none, none
+        width[a] = 0.0
+        bottom, top = np.int64(low[node, a]), np.int64(high[node, a])
+        if lines[a, 0] == TREE:
+            first, count = children_between(lines, tree, leaf, a, bottom, top)
+            if children_hold(table, a, start, end, first, count, tree, least, rules, facts, child, sizes, True):
+                return a, none, none, none
+        else:
+            missing = top if code_of(maps, maps_at, node, a, top) == lines[a, 2] else np.int64(-1)
+            left, cut, ties = cut_line(
+                table, a, start, end, bottom, top, missing, least, relaxed, rules, facts, counts, histograms
+            )
+            if left > 0:
+                return a, left, cut, ties

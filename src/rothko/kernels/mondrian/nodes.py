@@ -1,0 +1,105 @@
+"""The table of nodes: the tree of cuts while it grows.
+
+A node has a row of int32: its parent, the line that it is cut on, the code at which it begins on the line
+that its parent is cut on, its range of records, its first part, how many parts it has, and the criterion
+that it is to be cut by. The parts of a cut stand side by side in line order, parents before children.
+
+A cut is the smallest code on its right side. A tree node is cut into its children; children
+without records get no part, and their codes fall to the part on their left (or the first part),
+so that the regions of the parts cover the region of the node.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rothko.kernels import compiled
+
+# Columns of the table.
+PARENT, ATTRIBUTE, BEGINS, START, END, CHILD, CHILDREN, PHASE = range(8)
+NODE_WIDTH = 8
+LEAF, PENDING = -1, -2
+
+SELECTION, GAIN, MEDIAN = range(3)
+"""The criteria in the order in which they take a node over from each other."""
+
+ORDERED, NOMINAL, TREE = 0, 1, 2
+"""Kinds of line: widths by value, by number of values, by leaves under the lowest common node."""
+
+
+@compiled
+def with_room(table, needed):
+    """The table itself, or a copy with room for more rows."""
+    if needed <= table.shape[0]:
+        return table
+    larger = np.empty((max(needed, 2 * table.shape[0]), table.shape[1]), dtype=np.int32)
+    for row in range(table.shape[0]):
+        for field in range(table.shape[1]):
+            larger[row, field] = table[row, field]
+    return larger
+
+
+@compiled
+def open_node(nodes, node, parent, begins, start, end, waiting, phase):
+    """Write a node that is still to be cut; until then its CHILD is the one to take up after it (a stack)."""
+    nodes[node, PARENT] = parent
+    nodes[node, ATTRIBUTE] = PENDING
+    nodes[node, BEGINS] = begins
+    nodes[node, START] = start
+    nodes[node, END] = end
+    nodes[node, CHILD] = waiting
+    nodes[node, CHILDREN] = 0
+    nodes[node, PHASE] = phase
+
+
+@compiled
+def lowest_node(tree, offset, leaf, leaf_offset, low, high):
+    """The lowest node of a line's tree that covers the codes from ``low`` to ``high``."""
+    node = leaf[leaf_offset + low]
+    while tree[offset + node, 2] < high:
+        node = tree[offset + node, 0]
+    return node
+
+
+@compiled
+def children_between(lines, tree, leaf, a, low, high):
+    """The children of the lowest node of line ``a`` over the codes ``low … high``: their first row, and how many."""
+    offset = lines[a, 4]
+    at = offset + lowest_node(tree, offset, leaf, lines[a, 5], low, high)
+    return offset + tree[at, 3], np.int64(tree[at, 4])
+
+
+@compiled
+def code_of(maps, maps_at, node, a, rank):
+    """The code that a node's records have as a rank on line ``a`` (see
+    :func:`rothko.kernels.mondrian.arrange.rank_anew`).
+    """
+    return np.int64(rank) if maps_at[node, a] < 0 else np.int64(maps[maps_at[node, a] + rank])
+
+
+@compiled
+def regions(attribute, begins, child, children, root_low, root_high):
+    """The region of each node on the lines, given that of the root: first and last code per attribute.
+
+    Parts of one cut share the node's region between them: each reaches to where the next begins.
+    """
+    count, d = attribute.size, root_low.size
+    low = np.empty((count, d), dtype=np.int32)
+    high = np.empty((count, d), dtype=np.int32)
+    for a in range(d):
+        low[0, a] = root_low[a]
+        high[0, a] = root_high[a]
+    for node in range(count):
+        a = attribute[node]
+        if a < 0:
+            continue
+        first, last = child[node], child[node] + children[node]
+        for part in range(first, last):
+            for b in range(d):
+                low[part, b] = low[node, b]
+                high[part, b] = high[node, b]
+            if part > first:
+                low[part, a] = begins[part]
+            if part + 1 < last:
+                high[part, a] = begins[part + 1] - 1
+    return low, high

@@ -1,0 +1,1 @@
+"""Top-Down Refinement, compiled."""

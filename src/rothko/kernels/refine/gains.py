@@ -1,0 +1,283 @@
+"""Top-Down Refinement: what may become of a part of a line, and what that gains, compiled.
+
+Paper: Fung, Wang, Yu, Anonymizing Classification Data for Privacy Preservation, TKDE 19(5), 2007, section 3. InfoGain
+is the fall of the entropy of class labels; without labels it is the NCP that is saved for each record of the table.
+Both depend on the part and its children alone, so they are taken from counts by code. They are whole numbers up to
+the last division: what is equal comes out equal in whatever order it is added up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.kernels import compiled
+from rothko.kernels.mondrian.median import width_of
+from rothko.kernels.mondrian.nodes import children_between
+
+SCALE = 2.0**24
+"""Logarithms and NCP are kept in multiples of one over this."""
+
+
+class Lines(NamedTuple):
+    """The lines of a table; the codes of all of them stand one after the other."""
+
+    lines: NDArray[np.int64]
+    """This and the next four as in :class:`rothko.methods.layout.Layout`, with weights of one."""
+    places: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    tree: NDArray[np.int32]
+    leaf: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    at: NDArray[np.int64]
+    """Where the codes of each line begin, and their end."""
+    before: NDArray[np.int64]
+    """How many records have a code below each, and at the end of a line all: line i begins at ``at[i] + i``."""
+    least: NDArray[np.int64]
+    """The fewest records that a part can have."""
+
+
+class Labels(NamedTuple):
+    """How often each code has each class label. A record without a label does not count."""
+
+    labels: NDArray[np.int32]
+    amounts: NDArray[np.int64]
+    places: NDArray[np.int64]
+    """Where the labels of each code begin, and the end; those of a line and a task from ``at[line, task]`` on."""
+    at: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    """How many labels each task has."""
+    seen: NDArray[np.bool_]
+    """(lines, tasks): whether the model looks at the line."""
+    logs: NDArray[np.int64]
+
+
+@compiled
+def split(lines, labels, i, low, high, gains, whole, side):
+    """The cut of an interval that gains most, and its gain; -1 where there is none, or it would not be beneficial.
+
+    Only cuts that leave enough records on both sides: no other can ever be valid.
+    """
+    at = lines.at[i]
+    before = lines.before[at + i : lines.at[i + 1] + i + 1]
+    least = max(lines.least[i], np.int64(1))
+    if low == high or before[high + 1] - before[low] < 2 * least:
+        return np.int64(-1), 0.0
+    for cut in range(high - low):
+        gains[cut] = 0.0
+    if labels.counts.size == 0:
+        _save(lines, before, i, low, high, gains)
+    elif not _several(labels, i, low, high):
+        return np.int64(-1), 0.0
+    for t in range(labels.counts.size):
+        if labels.seen[i, t]:
+            split_gains(
+                labels.labels, labels.amounts, labels.places[labels.at[i, t] :], low, high, labels.logs,
+                whole[: labels.counts[t]], side[: labels.counts[t]], gains,
+            )  # fmt: skip
+    cut, gain = choose_cut(gains, before, low, high, least)
+    if labels.counts.size == 0 and gain <= 0:
+        return np.int64(-1), 0.0
+    return cut, gain
+
+
+@compiled
+def specialise(lines, labels, i, low, high, whole, side):
+    """What is gained by going from a node of a tree to its children; -1 where that would not be beneficial."""
+    if low == high:
+        return -1.0
+    first, count = children_between(lines.lines, lines.tree, lines.leaf, i, low, high)
+    if labels.counts.size == 0:
+        before = lines.before[lines.at[i] + i : lines.at[i + 1] + i + 1]
+        saved = _certainty(lines, i, low, high) * (before[high + 1] - before[low])
+        for child in range(first, first + count):
+            begin, end = np.int64(lines.tree[child, 1]), np.int64(lines.tree[child, 2])
+            saved -= _certainty(lines, i, begin, end) * (before[end + 1] - before[begin])
+        return lines.weights[i] * saved / (before[-1] * SCALE) if saved > 0 else -1.0
+    if not _several(labels, i, low, high):
+        return -1.0
+    gain = 0.0
+    for t in range(labels.counts.size):
+        if labels.seen[i, t]:
+            gain += children_gain(
+                labels.labels, labels.amounts, labels.places[labels.at[i, t] :], low, high, lines.tree, first, count,
+                labels.logs, whole[: labels.counts[t]], side[: labels.counts[t]],
+            )  # fmt: skip
+    return gain
+
+
+@compiled
+def disclose(lines, labels, i, codes, gains, whole):
+    """What is gained by disclosing each of some suppressed values; False where no value is worth it."""
+    for j in range(codes.size):
+        gains[j] = 0.0
+    if labels.counts.size == 0:
+        return _save_values(lines, i, codes, gains)
+    several = False
+    for t in range(labels.counts.size):
+        found = value_gains(
+            labels.labels, labels.amounts, labels.places[labels.at[i, t] :], codes, labels.logs,
+            whole[: labels.counts[t]], gains, labels.seen[i, t],
+        )  # fmt: skip
+        several = several or found > 1
+    return several
+
+
+@compiled
+def _several(labels, i, low, high):
+    """Whether the codes ``low … high`` have more than one class label, of any task."""
+    for t in range(labels.counts.size):
+        places = labels.places[labels.at[i, t] :]
+        begin, end = places[low], places[high + 1]
+        for j in range(begin + 1, end):
+            if labels.labels[j] != labels.labels[begin]:
+                return True
+    return False
+
+
+@compiled
+def _certainty(lines, i, low, high):
+    """NCP of the codes ``low … high`` as a whole number."""
+    width = width_of(lines.lines, lines.places, lines.tree, lines.leaf, lines.scales, i, low, high)
+    return np.int64(np.rint(width * SCALE))
+
+
+@compiled
+def _save(lines, before, i, low, high, gains):
+    """NCP that is saved by cutting before each code."""
+    whole = _certainty(lines, i, low, high) * (before[high + 1] - before[low])
+    for cut in range(low + 1, high + 1):
+        left = _certainty(lines, i, low, cut - 1) * (before[cut] - before[low])
+        right = _certainty(lines, i, cut, high) * (before[high + 1] - before[cut])
+        gains[cut - low - 1] = lines.weights[i] * (whole - left - right) / (before[-1] * SCALE)
+
+
+@compiled
+def _save_values(lines, i, codes, gains):
+    """NCP that is saved by disclosing each value: suppressed ones have their number ÷ all values."""
+    before = lines.before[lines.at[i] + i : lines.at[i + 1] + i + 1]
+    size, missing, count = lines.lines[i, 1], lines.lines[i, 2], codes.size
+    mixed = codes[count - 1] == missing
+    total = np.int64(0)
+    for code in codes:
+        total += before[code + 1] - before[code]
+    whole = _suppressed(count, size, mixed) * total
+    any_ = False
+    for j in range(count):
+        records = before[codes[j] + 1] - before[codes[j]]
+        rest = _suppressed(count - 1, size, mixed and codes[j] != missing)
+        gains[j] = lines.weights[i] * (whole - (total - records) * rest) / (before[-1] * SCALE)
+        any_ = any_ or gains[j] > 0
+    return any_
+
+
+@compiled
+def _suppressed(count, size, missing):
+    """NCP of so many suppressed values as a whole number: 0 for one, all where missing is among others."""
+    share = 0.0 if count <= 1 else 1.0 if missing else count / size
+    return np.int64(np.rint(share * SCALE))
+
+
+@compiled
+def choose_cut(gains, records, low, high, least):
+    """The code before which cutting ``low … high`` gains most and leaves at least so many records on both sides; -1.
+
+    Of equal gains the more even cut, then the lower.
+    """
+    best, best_gain, best_size = -1, 0.0, np.int64(0)
+    for cut in range(low + 1, high + 1):
+        left, right = records[cut] - records[low], records[high + 1] - records[cut]
+        if left < least or right < least:
+            continue
+        gain, size = gains[cut - low - 1], max(left, right)
+        if best < 0 or gain > best_gain or (gain == best_gain and size < best_size):
+            best, best_gain, best_size = cut, gain, size
+    return best, best_gain
+
+
+@compiled
+def split_gains(labels, amounts, places, low, high, logs, whole, left, gains):
+    """Add to ``gains`` how much the entropy of a label falls by cutting the codes ``low … high`` of a line before each.
+
+    The records of code c have ``labels`` and ``amounts`` from ``places[c]`` on. Logarithms are whole numbers, as in
+    :mod:`rothko.kernels.mondrian.gain`.
+    """
+    n = _count(labels, amounts, places[low], places[high + 1], whole)
+    sum_right, sum_left = np.int64(0), np.int64(0)
+    for v in range(whole.size):
+        sum_right += logs[whole[v]]
+        left[v] = 0
+    parent = logs[n] - sum_right
+    before = np.int64(0)
+    for code in range(low, high):
+        for i in range(places[code], places[code + 1]):
+            v, c = labels[i], np.int64(amounts[i])
+            sum_right += logs[whole[v] - left[v] - c] - logs[whole[v] - left[v]]
+            sum_left += logs[left[v] + c] - logs[left[v]]
+            left[v] += c
+            before += c
+        fall = parent - (logs[before] - sum_left) - (logs[n - before] - sum_right)
+        gains[code - low] += max(fall, np.int64(0)) / (n * SCALE) if n > 0 else 0.0
+
+
+@compiled
+def children_gain(labels, amounts, places, low, high, tree, first, count, logs, whole, side):
+    """How much the entropy of a label falls by going from the codes ``low … high`` to the children of their node."""
+    n = _count(labels, amounts, places[low], places[high + 1], whole)
+    if n == 0:
+        return 0.0
+    fall = logs[n]
+    for v in range(whole.size):
+        fall -= logs[whole[v]]
+    for child in range(first, first + count):
+        size = _count(labels, amounts, places[tree[child, 1]], places[tree[child, 2] + 1], side)
+        fall -= logs[size]
+        for v in range(side.size):
+            fall += logs[side[v]]
+    return max(fall, np.int64(0)) / (n * SCALE)
+
+
+@compiled
+def value_gains(labels, amounts, places, codes, logs, whole, gains, seen):
+    """Add to ``gains`` how much the entropy of a label falls by taking each of some codes from the others.
+
+    Nothing is added where the model has not ``seen`` the line. Returns how many labels there are.
+    """
+    n, there = np.int64(0), 0
+    for v in range(whole.size):
+        whole[v] = 0
+    for code in codes:
+        for i in range(places[code], places[code + 1]):
+            whole[labels[i]] += amounts[i]
+            n += amounts[i]
+    all_logs = np.int64(0)
+    for v in range(whole.size):
+        there += whole[v] > 0
+        all_logs += logs[whole[v]]
+    if there < 2 or not seen:
+        return there
+    for j in range(codes.size):
+        size, rest = np.int64(0), all_logs
+        own = np.int64(0)
+        for i in range(places[codes[j]], places[codes[j] + 1]):
+            v, c = labels[i], np.int64(amounts[i])
+            rest += logs[whole[v] - c] - logs[whole[v]]
+            own += logs[c]
+            size += c
+        fall = (logs[n] - all_logs) - (logs[size] - own) - (logs[n - size] - rest)
+        gains[j] += max(fall, np.int64(0)) / (n * SCALE)
+    return there
+
+
+@compiled
+def _count(labels, amounts, begin, end, counts):
+    """Count labels; how many records have one."""
+    for v in range(counts.size):
+        counts[v] = 0
+    n = np.int64(0)
+    for i in range(begin, end):
+        counts[labels[i]] += amounts[i]
+        n += amounts[i]
+    return n

@@ -1,0 +1,1 @@
+"""Set-valued records, compiled."""

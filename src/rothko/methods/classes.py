@@ -1,0 +1,169 @@
+"""What a method returns: the classes, each a box on the lines, and the tree of cuts where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.line import Kind, Line
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The tree of cuts behind a global recoding, parents before children, the parts of a cut side by side."""
+
+    attribute: NDArray[np.int32]
+    """The line that a node is cut on, -1 for a leaf."""
+    begins: NDArray[np.int32]
+    """The code at which the node begins on the line that its parent is cut on."""
+    child: NDArray[np.int32]
+    """The first part of the node."""
+    children: NDArray[np.int32]
+    """How many parts it has."""
+    leaf: NDArray[np.int64]
+    """The node of each class."""
+    sizes: NDArray[np.int32]
+    """How many codes each line has."""
+    root: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+    """The region of the root, its first and last code on every line, where it is a branch of a larger tree."""
+
+    def within(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> Cuts:
+        """The same cuts as a branch of a larger tree, of whose lines its root has the codes ``low`` to ``high``."""
+        return replace(self, root=(low, high))
+
+    def regions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The region of each class: (classes, lines) first codes, and last codes."""
+        from rothko.kernels.mondrian.nodes import regions
+
+        root = (np.zeros_like(self.sizes), self.sizes - 1) if self.root is None else self.root
+        low, high = regions(self.attribute, self.begins, self.child, self.children, *root)
+        return low[self.leaf], high[self.leaf]
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Which codes of one line each class has, where its box would say more than that."""
+
+    starts: NDArray[np.int64]
+    """Where the codes of each class begin, and their number at the end: classes + 1 numbers."""
+    codes: NDArray[np.int32]
+    """The codes, class by class, rising within each."""
+
+    @classmethod
+    def of(cls, owner: NDArray[np.integer], codes: NDArray[np.integer], classes: int) -> Members:
+        """The distinct codes of each class, from some codes and the class of each.
+
+        >>> found = Members.of(np.array([0, 1, 0, 0]), np.array([5, 2, 3, 5]), classes=2)
+        >>> found.starts.tolist(), found.codes.tolist()
+        ([0, 2, 3], [3, 5, 2])
+        """
+        pairs = np.unique(owner.astype(np.int64) << 32 | codes)
+        starts = np.searchsorted(pairs >> 32, np.arange(classes + 1))
+        return cls(starts.astype(np.int64), (pairs & 0xFFFFFFFF).astype(np.int32))
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many codes each class has."""
+        return np.diff(self.starts)
+
+    def take(self, places: NDArray[np.integer]) -> Members:
+        """The codes of some classes, in the order of these.
+
+        >>> Members(np.array([0, 2, 3]), np.array([3, 5, 2])).take(np.array([1, 0])).codes.tolist()
+        [2, 3, 5]
+        """
+        sizes = self.sizes[places]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        within = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
+        return Members(starts, self.codes[np.repeat(self.starts[places], sizes) + within])
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One line of a recoding that treats every line by itself: the parts that its codes are divided into."""
+
+    of_code: NDArray[np.int32]
+    """The part of each code."""
+    low: NDArray[np.int32]
+    """The first code of each part."""
+    high: NDArray[np.int32]
+    """The last code of each part, which has all codes in between unless its values are suppressed."""
+    sizes: NDArray[np.int64]
+    """How many codes each part has."""
+    suppressed: int
+    """The part of the suppressed values; -1 where there is none."""
+    of_class: NDArray[np.int32]
+    """The part of each class."""
+
+    def widths(self, line: Line) -> NDArray[np.float64]:
+        """The NCP of each part; suppressed values count as the set of them."""
+        width = line.width(self.low, self.high)
+        if self.suppressed >= 0:
+            mixed = line.missing and self.high[self.suppressed] == line.missing_code
+            width[self.suppressed] = 1.0 if mixed else self.sizes[self.suppressed] / line.size
+        return width
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Records grouped into classes; every record is in exactly one."""
+
+    order: NDArray[np.int32]
+    """The records, class by class."""
+    starts: NDArray[np.int64]
+    """Where each class begins in :attr:`order`, and its length at the end: classes + 1 numbers."""
+    low: NDArray[np.int32]
+    """(classes, lines): the smallest code in the class."""
+    high: NDArray[np.int32]
+    """(classes, lines): the largest code in the class."""
+    cuts: Cuts | None = None
+    """The tree of cuts; None for a local recoding."""
+    sets: Mapping[int, Members] = field(default_factory=dict)
+    """Nominal lines of a local recoding: the values of each class, which it publishes rather than its box."""
+    parts: tuple[Parts, ...] | None = None
+    """Of each line, where every line is recoded by itself."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the certificate should know of how the classes came about."""
+
+    @classmethod
+    def local(cls, encoded: Encoded, class_of: NDArray[np.integer], classes: int) -> Partition:
+        """The classes of a local recoding, given the class of each record; none is empty.
+
+        >>> from rothko.data.line import Line
+        >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0, 20.0]), missing=False)
+        >>> found = Partition.local(Encoded((line,), np.array([[0, 2, 1]], dtype=np.int32), {}), np.array([1, 0, 1]), 2)
+        >>> found.order.tolist(), found.starts.tolist(), found.low.tolist(), found.high.tolist()
+        ([1, 0, 2], [0, 1, 3], [[2], [0]], [[2], [1]])
+        """
+        from rothko.kernels.distinct import arrange
+
+        order, starts = arrange(class_of.astype(np.int32), classes)
+        low, high = (np.empty((classes, len(encoded.lines)), dtype=np.int32) for _ in range(2))
+        sets = {}
+        for i, line in enumerate(encoded.lines):
+            codes = encoded.codes[i][order]
+            low[:, i] = np.minimum.reduceat(codes, starts[:-1])
+            high[:, i] = np.maximum.reduceat(codes, starts[:-1])
+            if line.kind is Kind.NOMINAL:
+                sets[i] = Members.of(class_of, encoded.codes[i], classes)
+        return cls(order, starts, low, high, sets=sets)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Records in each class."""
+        return np.diff(self.starts)
+
+    def class_of(self) -> NDArray[np.int32]:
+        """The class of each record."""
+        classes = np.empty(len(self.order), dtype=np.int32)
+        classes[self.order] = np.repeat(np.arange(self.classes, dtype=np.int32), self.sizes)
+        return classes

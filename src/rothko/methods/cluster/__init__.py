@@ -1,0 +1,1 @@
+"""cluster, and the repair that any local method may ask for."""

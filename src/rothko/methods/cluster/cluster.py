@@ -1,0 +1,150 @@
+"""cluster: the least loss, by greedy clustering, lifting and repair.
+
+Ours, from ideas of others: greedy clustering of records by NCP (Byun, Kamra, Bertino, Li, DASFAA 2007), blocks of
+records that lie together on the Hilbert curve (Ghinita, Karras, Kalnis, Mamoulis, VLDB 2007), boxes that are lifted
+along hierarchies until enough records lie in them, and classes that are taken apart and built again.
+
+A class begins with the tuple of most records and takes the nearest ones, or is lifted, whichever is cheaper
+(:mod:`rothko.kernels.cluster.greedy`). Then records and classes are moved and made anew
+(:mod:`rothko.methods.cluster.repair`), which is where most of the gain comes from. Small tables are one block; large
+ones are cut into blocks along the curve, so that time grows as the records do.
+
+Values that are spread evenly are grouped better by cutting than by growing: where Median Mondrian loses far less than
+the clusters, its classes are repaired in their place.
+
+All requirements are built in: while one lacks, a class takes only records that bring it nearer. Records that are left
+in a block go to the blocks of a second round, of four times the size, and so on; the last ones join classes that
+hold with them, or make classes merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.methods.classes import Partition
+from rothko.methods.cluster.repair import cut_evenly, joined, settled
+from rothko.methods.cluster.tuples import Entries, Tuples
+from rothko.methods.method import LocalMethod, Progress, flag
+from rothko.methods.mondrian import Mondrian
+from rothko.privacy.requirement import Requirement, whole_number
+from rothko.progress import each
+
+LEAST_BLOCK = 1_000
+CLASSES_IN_BLOCK = 20
+"""How many classes a block has room for at least, where its size is chosen here."""
+WHOLE = 3_000_000_000
+"""A table is clustered as a whole while tuples times tuples times lines are no more: about two seconds."""
+WORK = 300_000_000
+"""The same for tuples times tuples of a block, of larger tables."""
+FAR_LESS = 0.85
+"""Repair gains more on clusters than on classes that were cut: these must lose less than so much of what those do."""
+LARGE_K = 10
+"""From this k on lifting is tried: below it gains less than its time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster(LocalMethod):
+    """Options of cluster.
+
+    >>> Cluster(block=2000).name
+    'cluster'
+    """
+
+    name: ClassVar[str] = "cluster"
+
+    repair: bool = True
+    """Move records, dissolve classes and cluster the worst anew."""
+    block: int | Literal["auto"] = "auto"
+    """Records that are clustered together: time grows with it, loss falls. The whole table while that takes seconds."""
+
+    def __post_init__(self) -> None:
+        flag(self.name, "repair", self.repair)
+        if self.block != "auto":
+            whole_number(self.name, "block", self.block, least=2)
+
+    def partition(
+        self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
+    ) -> Partition:
+        """Cluster the records, block by block."""
+        from rothko.engines import memory
+
+        tuples = Tuples.of(encoded, requirements, threads=threads)
+        clustered = tuples.partition(_clustered(tuples, self._size(tuples), seed, threads, progress))
+        cut = memory.partition(encoded, requirements, Mondrian(), threads=threads)
+        if _loss(encoded, cut) >= FAR_LESS * _loss(encoded, clustered):
+            return clustered
+        return Partition.local(encoded, cut.class_of(), cut.classes)
+
+    def _size(self, tuples: Tuples) -> int:
+        """Records of a block."""
+        rows, work = len(tuples.records), tuples.count * len(tuples.encoded.lines)
+        if self.block != "auto":
+            return max(self.block, 2 * tuples.k)
+        if work * tuples.count <= WHOLE:
+            return rows
+        return max(LEAST_BLOCK, CLASSES_IN_BLOCK * tuples.k, WORK * rows // (work * tuples.count))
+
+
+def _loss(encoded: Encoded, partition: Partition) -> float:
+    from rothko.metrics.loss import class_widths, loss
+
+    return loss(encoded.lines, class_widths(encoded.lines, partition), partition.sizes).gcp
+
+
+def _clustered(tuples: Tuples, block: int, seed: int, threads: int, progress: Progress) -> Entries:
+    """Classes of all tuples."""
+    left, done = tuples.counts, Entries.none()
+    while True:
+        there = np.flatnonzero(left)
+        parts = _cluster_blocks(tuples, there, left[there], block, seed, threads, progress)
+        found = joined([done, parts])
+        loose = found.classes < 0
+        remaining = int(found.amounts[loose].sum())
+        whole = block >= int(left.sum())
+        if whole or remaining == 0:
+            break
+        left = np.bincount(found.tuples[loose], weights=found.amounts[loose], minlength=tuples.count).astype(np.int64)
+        done = found.where(~loose)
+        block *= 4
+    if remaining:
+        found = settled(tuples, found)
+        progress(remaining)
+    return found
+
+
+def _cluster_blocks(
+    tuples: Tuples,
+    there: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    block: int,
+    seed: int,
+    threads: int,
+    progress: Progress,
+) -> Entries:
+    """Classes of some tuples with so many records, block by block along the curve; what is left over is in none."""
+    from rothko.kernels.cluster.greedy import LIFTING, group_block
+
+    way = LIFTING if tuples.k >= LARGE_K else 0
+    blocks = list(pairwise([0, *cut_evenly(np.cumsum(counts), block).tolist()]))
+    shuffled = np.random.default_rng(seed).permutation(len(there))
+
+    def work(span: tuple[int, int]) -> Entries:
+        # Ties go to the first tuple; along the curve that would eat it up from one end.
+        some = np.arange(*span)[np.argsort(shuffled[slice(*span)])]
+        held = there[some]
+        found = group_block(
+            *tuples.lines, tuples.x.take(held, axis=1), counts[some], tuples.values.take(held, axis=1),
+            *tuples.arguments, way, np.uint64(0),
+        )  # fmt: skip
+        entries = Entries(held[found[0]], *found[1:])
+        progress(int(entries.amounts[entries.classes >= 0].sum()))
+        return entries
+
+    return joined(each(work, blocks, threads))

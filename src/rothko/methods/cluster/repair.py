@@ -1,0 +1,193 @@
+"""Repair: the classes of any local method, made better.
+
+Records that cost less in another class go there, classes whose records all do are dissolved, and near classes are
+clustered anew (:mod:`rothko.kernels.cluster.repair`). That happens in blocks of classes that lie together on a Hilbert
+curve, side by side in threads, and pass after pass along other curves, so that what one pass cuts apart the next one
+joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.methods.classes import Partition
+from rothko.methods.cluster.tuples import Entries, Tuples
+from rothko.methods.curve.curve import hilbert_order
+from rothko.privacy.requirement import Requirement
+from rothko.progress import each
+
+NEAREST = 6
+"""How many near classes are clustered anew at a time, at most."""
+ALL = 1 << 30
+"""Records of a class that are tried where none is to be left out."""
+TURN = 0.37
+"""By how much the curve of a pass is shifted against that of the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to repair."""
+
+    block: int
+    """Records that are looked at together."""
+    passes: int
+    """Along how many curves."""
+    tries: int
+    """Records of a class in a row that find no better class before it is left alone."""
+    steps: float
+    """How often near classes are clustered anew in a pass, for each class."""
+
+    @classmethod
+    def for_table(cls, tuples: Tuples) -> Effort:
+        """What takes seconds: thorough for small tables, one pass in small blocks for large ones."""
+        rows, k, lines = len(tuples.records), tuples.k, len(tuples.encoded.lines)
+        if rows > SMALL:
+            if rows <= MIDDLING:
+                return cls(block=max(4_000, 40 * k), passes=1, tries=ALL, steps=0.25)
+            return cls(block=max(3_000, 40 * k), passes=1, tries=16, steps=0.0)
+        # Every tuple is compared with every class of its block, and every tuple with every other of those that are
+        # clustered anew, which are some k for each class.
+        block = COMPARED * k // (tuples.count * lines)
+        again = COMPARED / (NEAREST * NEAREST / 4 * rows * k * lines)
+        steps = min(again, 10.0 if rows <= TINY else 1.0)
+        passes = 10 if rows <= TINY else 3
+        return cls(block=min(max(block, 20 * k, 2_000), 15_000), passes=passes, tries=ALL, steps=steps)
+
+
+TINY = 5_000
+"""Tables up to so many records are repaired until little is left to gain."""
+SMALL = 50_000
+"""Tables up to so many records are repaired thoroughly."""
+MIDDLING = 200_000
+"""Up to so many records near classes are clustered anew at all, and all records of a class are tried."""
+COMPARED = 500_000_000
+"""About a second of comparing tuples with classes, line by line."""
+
+
+def repaired(
+    encoded: Encoded,
+    requirements: Sequence[Requirement],
+    partition: Partition,
+    *,
+    seed: int,
+    threads: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Partition:
+    """The classes of a local method, repaired.
+
+    Parameters
+    ----------
+    progress
+        Called with the number of records of each block that is done, once for each pass over the table.
+    """
+    tuples = Tuples.of(encoded, requirements, threads=threads)
+    effort = Effort.for_table(tuples)
+    entries = tuples.entries(partition)
+    for turn in range(effort.passes):
+        entries = repair_pass(tuples, entries, effort, turn, seed=seed, threads=threads, progress=progress)
+    return tuples.partition(entries, notes=partition.notes)
+
+
+def repair_pass(
+    tuples: Tuples,
+    entries: Entries,
+    effort: Effort,
+    turn: int,
+    *,
+    seed: int,
+    threads: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Entries:
+    """One pass over all classes, in blocks along the curve of this turn."""
+    from rothko.kernels.cluster.repair import repair
+
+    entries, pieces = _blocks(entries, _ranks(tuples, turn, threads), effort.block)
+
+    def work(i: int) -> Entries:
+        held, classes, amounts = entries.between(*pieces[i])
+        local, inverse = np.unique(held, return_inverse=True)
+        first = int(classes[0])
+        count = int(classes[-1]) - first + 1
+        found = repair(
+            *tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), *tuples.arguments,
+            inverse, classes - first, amounts, count, False, 1, effort.tries, int(effort.steps * count), NEAREST,
+            _seed(seed, turn, i),
+        )  # fmt: skip
+        progress(int(amounts.sum()))
+        return Entries(local[found[0]], *found[1:])
+
+    return joined(each(work, range(len(pieces)), threads))
+
+
+def settled(tuples: Tuples, entries: Entries) -> Entries:
+    """The same classes with the records that are in none: each joins one that holds with it, or makes others merge."""
+    from rothko.kernels.cluster.repair import repair
+
+    found = repair(
+        *tuples.lines, tuples.x, tuples.values, *tuples.arguments, entries.tuples, entries.classes, entries.amounts,
+        entries.count, True, 0, ALL, 0, NEAREST, _seed(0, 0, 0),
+    )  # fmt: skip
+    return Entries(*found)
+
+
+def joined(parts: Sequence[Entries]) -> Entries:
+    """The classes of several blocks, numbered one after the other."""
+    before = np.cumsum([0, *(part.count for part in parts)])
+    classes = [np.where(part.classes < 0, -1, part.classes + first) for part, first in zip(parts, before, strict=False)]
+    return Entries(
+        np.concatenate([part.tuples for part in parts]),
+        np.concatenate(classes),
+        np.concatenate([part.amounts for part in parts]),
+        int(before[-1]),
+    )
+
+
+def _seed(*parts: int) -> np.uint64:
+    """A seed of its own for each piece of work."""
+    return np.uint64(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])
+
+
+def _ranks(tuples: Tuples, turn: int, threads: int) -> NDArray[np.int64]:
+    """The place of each tuple on the curve of a pass: the first has them in order."""
+    if turn == 0:
+        return np.arange(tuples.count)
+    lines = len(tuples.encoded.lines)
+    turned = np.roll(np.arange(lines), turn).tolist()
+    order = hilbert_order(tuples.encoded, threads=threads, shift=[TURN * turn % 1] * lines, attributes=turned)
+    # Tuples that differ only in sensitive values share a place: which of them comes first is up to the input.
+    codes = tuples.encoded.codes[:, order]
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.cumsum(np.append(True, (codes[:, 1:] != codes[:, :-1]).any(axis=0)))
+    return place[tuples.records[tuples.starts[:-1]]]
+
+
+def _blocks(entries: Entries, rank: NDArray[np.int64], block: int) -> tuple[Entries, list[tuple[int, int]]]:
+    """The classes in the order of a curve, and blocks of them as ranges of entries."""
+    sizes = np.bincount(entries.classes, weights=entries.amounts, minlength=entries.count)
+    middle = np.bincount(entries.classes, weights=entries.amounts * rank[entries.tuples], minlength=entries.count)
+    along = np.argsort(middle / sizes, kind="stable")
+    number = np.empty(entries.count, dtype=np.int64)
+    number[along] = np.arange(entries.count)
+    classes = number[entries.classes]
+    order = np.lexsort((entries.tuples, classes))
+    entries = Entries(entries.tuples[order], classes[order], entries.amounts[order], entries.count)
+    ends = cut_evenly(np.cumsum(sizes[along]), block)
+    cuts = np.searchsorted(entries.classes, np.append(0, ends))
+    return entries, list(pairwise(cuts.tolist()))
+
+
+def cut_evenly(until: NDArray[np.number], block: int) -> NDArray[np.int64]:
+    """Where to cut a row of things, given how many records there are up to each, into blocks of about so many.
+
+    >>> cut_evenly(np.array([2, 4, 6, 8, 9]), 4).tolist()
+    [3, 5]
+    """
+    total = float(until[-1])
+    wanted = np.arange(1, max(round(total / block), 1)) * (total / max(round(total / block), 1))
+    return np.unique(np.append(np.searchsorted(until, wanted) + 1, len(until)))

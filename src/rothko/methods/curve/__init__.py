@@ -1,0 +1,1 @@
+"""Methods that group records along a curve: hilbert, idistance."""

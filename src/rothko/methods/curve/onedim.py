@@ -1,0 +1,302 @@
+"""Groups of records that lie along a curve.
+
+Ghinita, Karras, Kalnis, Mamoulis: Fast Data Anonymization with Low Information Loss. VLDB 2007. k-anonymity by dynamic
+programming over groups of k to 2k − 1 neighbours (section 3, :mod:`rothko.kernels.curve.onedim`), frequency l-diversity
+by the heuristic of section 4.2 (:mod:`rothko.kernels.curve.diverse`).
+
+Beyond the paper: for k together with l, of which it says nothing, two ways are gone, and the one that loses less is
+taken. Either the l-diverse groups are joined to groups of at least k, in the best way; or the groups of k are merged
+until they are l-diverse. All other requirements, and several at once, are met by merging neighbours
+(:mod:`rothko.kernels.curve.merge`). An l that is not whole, say 5/2, becomes groups of five in which a value occurs
+twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.line import Kind
+from rothko.methods.classes import Members, Partition
+from rothko.methods.curve.curve import PART, Curve, pieces
+from rothko.methods.layout import Layout, fewest, lay_out, rules_of
+from rothko.privacy.requirement import Requirement, Rule
+from rothko.progress import each
+
+CELLS = 1 << 18
+"""About how many costs of groups a thread computes at a time."""
+OFTEN = 8
+"""How often a value may occur in a group of the l-diversity heuristic, where l is not whole."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """The records as they lie along a curve."""
+
+    encoded: Encoded
+    curve: Curve
+    codes: NDArray[np.int32]
+    """(records, lines), in the order of the curve."""
+    layout: Layout
+
+    @classmethod
+    def of(cls, encoded: Encoded, curve: Curve, *, threads: int = 1) -> Row:
+        """The codes of the records in the order of the curve."""
+        from rothko.kernels.curve.onedim import gather
+
+        codes = np.empty((encoded.rows, len(encoded.lines)), dtype=np.int32)
+        each(lambda piece: gather(encoded.codes, curve.order, *piece, codes), pieces(encoded.rows), threads)
+        return cls(encoded, curve, codes, lay_out(encoded.lines))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Groups of records, by their places on the curve."""
+
+    members: NDArray[np.int64]
+    """The places, group by group."""
+    starts: NDArray[np.int64]
+    """Where each group begins, and the number of records at the end."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buckets:
+    """What the l-diversity heuristic works on."""
+
+    requirement: Requirement
+    """The one that it meets."""
+    values: NDArray[np.int32]
+    """The bucket of each record, in the order of the curve."""
+    count: int
+    """How many buckets there are."""
+    least: int
+    """The fewest records of a group, all from different buckets."""
+
+
+def group(
+    encoded: Encoded, curve: Curve, requirements: Sequence[Requirement], *, name: str, exact: bool, threads: int
+) -> Partition:
+    """Group the records along a curve into classes that satisfy every requirement.
+
+    Parameters
+    ----------
+    name
+        The method, for the notes.
+    exact
+        Whether the loss of a group is that of its box; else it is how far the group reaches along the curve.
+    """
+    row = Row.of(encoded, curve, threads=threads)
+    k = fewest(requirements)
+    ways: list[tuple[Groups, Sequence[Requirement]]] = []
+    buckets = _buckets(row, requirements)
+    if buckets is not None:
+        others = [r for r in requirements if r is not buckets.requirement]
+        diverse = joined(row, diverse_groups(row, buckets, exact=exact), k)
+        ways.append((merged(row, diverse, others), others))
+    if buckets is None or k > buckets.least:
+        large = optimal_groups(row, k, exact=exact, threads=threads)
+        ways.append((merged(row, large, requirements), requirements))
+    found, by_merging = min(ways, key=lambda way: _loss(row, way[0])) if len(ways) > 1 else ways[0]
+    asked = [requirement.describe() for requirement in by_merging if _rule(encoded, requirement) is not None]
+    notes = (
+        [f"{name} merged neighbouring groups along the curve until they met {' and '.join(asked)}."] if asked else []
+    )
+    return _partition(row, found, tuple(notes), threads)
+
+
+def optimal_groups(row: Row, k: int, *, exact: bool, threads: int = 1) -> Groups:
+    """The groups of k to 2k − 1 neighbours with the least loss; one group where there are fewer than 2k records."""
+    from rothko.kernels.curve.onedim import add_groups, groups_of
+
+    n = len(row.codes)
+    if n < 2 * k:
+        return Groups(np.arange(n), np.array([0, n]))
+    if not exact:
+        return Groups(np.arange(n), _along(row.curve.gaps, k, threads))
+    best, back = _nothing(n)
+    for first, last, costs in _costs(row, k, threads):
+        add_groups(costs, first, last, k, best, back)
+    return Groups(np.arange(n), groups_of(back, n))
+
+
+def _nothing(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """The tables of the recurrence before anything is grouped."""
+    best = np.full(n + 1, np.inf)
+    best[0] = 0.0
+    return best, np.full(n + 1, -1, dtype=np.int32)
+
+
+def _along(gaps: NDArray[np.float64], k: int, threads: int) -> NDArray[np.int64]:
+    """Where the groups begin that reach least far along the curve.
+
+    A long row is grouped from both ends at once. Among any 2k − 1 places that follow each other there is one at which a
+    group ends; the best such place in the middle joins the two.
+    """
+    from rothko.kernels.curve.onedim import group_along, groups_of
+
+    n = len(gaps)
+    middle = n // 2 if n >= max(2 * PART, 8 * k) else n
+    ends = min(middle + 2 * k - 1, n)
+
+    def tables(steps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        best, back = _nothing(len(steps))
+        group_along(steps, k, best, back)
+        return best, back
+
+    # Read backwards, the step to a record is the one that came after it.
+    turned = np.append(0.0, gaps[:middle:-1])
+    (best, back), (best_last, back_last) = each(tables, [gaps[:ends], turned[: n - middle]], threads)
+    places = np.arange(middle, ends + 1)
+    joint = int(places[np.argmin(best[places] + best_last[n - places])])
+    last = n - groups_of(back_last, n - joint)[::-1]
+    return np.concatenate([groups_of(back, joint), last[1:]])
+
+
+def _costs(row: Row, k: int, threads: int) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
+    """The costs of all groups, block by block of their first records; some blocks ahead, in other threads."""
+    from rothko.kernels.boxes import ncp_of, room
+    from rothko.kernels.curve.onedim import box_costs, ends_of_runs, fields_of, pack
+
+    n = len(row.codes)
+    ends = ends_of_runs(row.codes)
+    word, shift, words = fields_of(row.layout.lines)
+    packed = np.empty((n, words), dtype=np.uint64)
+    each(lambda piece: pack(row.codes, word, shift, *piece, packed), pieces(n), threads)
+    most = ncp_of(row.codes, np.arange(n), 0, n, 0, *row.layout, room(row.layout.lines))
+    block = max(CELLS // k, 64)
+    starts = range(0, n - k + 1, block)
+
+    def compute(first: int) -> tuple[int, int, NDArray[np.float64]]:
+        last = min(first + block, n - k + 1)
+        costs = np.empty((last - first, k))
+        box_costs(row.codes, packed, word, shift, ends, *row.layout, k, most, first, last, costs)
+        return first, last, costs
+
+    if threads == 1 or len(starts) == 1:
+        yield from map(compute, starts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[tuple[int, int, NDArray[np.float64]]]] = deque()
+        for first in starts:
+            ahead.append(pool.submit(compute, first))
+            if len(ahead) > 2 * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def diverse_groups(row: Row, buckets: Buckets, *, exact: bool) -> Groups:
+    """Groups of records from different buckets, by the 1-D l-diversity heuristic."""
+    from rothko.kernels.curve import diverse
+
+    reach = np.empty(0) if exact else np.cumsum(row.curve.gaps)
+    found = diverse.diverse_groups(buckets.values, buckets.count, buckets.least, reach, row.codes, *row.layout)
+    return Groups(*found)
+
+
+def joined(row: Row, groups: Groups, k: int) -> Groups:
+    """Neighbouring groups joined so that each has at least k records, with the least loss."""
+    from rothko.kernels.curve.onedim import join_groups
+
+    if np.diff(groups.starts).min() >= k:
+        return groups
+    return Groups(groups.members, join_groups(row.codes, groups.members, groups.starts, k, *row.layout))
+
+
+def merged(row: Row, groups: Groups, requirements: Sequence[Requirement]) -> Groups:
+    """Neighbouring groups merged until they satisfy what is asked of sensitive values."""
+    from rothko.kernels.curve.merge import merge_groups
+
+    columns: dict[str, NDArray[np.int32]] = {}
+
+    def add_row(name: str, codes: NDArray[np.int32]) -> int:
+        columns.setdefault(name, codes[row.curve.order])
+        return list(columns).index(name)
+
+    rules, facts = rules_of(row.encoded, requirements, add_row)
+    if not len(rules):
+        return groups
+    table = np.stack(list(columns.values()))
+    return Groups(
+        groups.members, merge_groups(table, groups.members, groups.starts, rules, facts, row.codes, *row.layout)
+    )
+
+
+def _buckets(row: Row, requirements: Sequence[Requirement]) -> Buckets | None:
+    """The buckets for the smallest share that is asked for; None where there is none, or the heuristic cannot meet it.
+
+    For at most q records of a value in p, each value has q buckets, which its records enter in turn.
+    """
+    from rothko.kernels.rules import SHARE
+
+    asked = []
+    for requirement in requirements:
+        rule = _rule(row.encoded, requirement)
+        if rule is not None and rule.kind == SHARE and rule.ratio[0] < rule.ratio[1]:
+            asked.append((requirement, rule))
+    if not asked:
+        return None
+    requirement, rule = min(asked, key=lambda pair: pair[1].ratio[0] / pair[1].ratio[1])
+    codes, domain = row.encoded.sensitive[str(requirement.column)]
+    share, of = rule.ratio
+    most = int(np.bincount(codes).max())
+    for often in range(1, OFTEN + 1):
+        least = -(-often * of // share)
+        if -(-most // often) * least <= row.encoded.rows:
+            values = codes[row.curve.order]
+            if often > 1:
+                values = values * np.int32(often) + _turns(values) % np.int32(often)
+            return Buckets(requirement, values, domain.size * often, least)
+    return None
+
+
+def _turns(values: NDArray[np.int32]) -> NDArray[np.int32]:
+    """How many records before each have its value.
+
+    >>> _turns(np.array([7, 3, 7, 7], dtype=np.int32)).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    counts = np.bincount(values)
+    firsts = np.cumsum(counts) - counts
+    turns = np.empty_like(values)
+    turns[order] = np.arange(len(values)) - firsts[values[order]]
+    return turns
+
+
+def _rule(encoded: Encoded, requirement: Requirement) -> Rule | None:
+    """What is asked of sensitive values."""
+    if requirement.column is None:
+        return None
+    return requirement.rule(encoded.sensitive[requirement.column].domain)
+
+
+def _loss(row: Row, groups: Groups) -> float:
+    from rothko.kernels.boxes import loss_of
+
+    return float(loss_of(row.codes, groups.members, groups.starts, *row.layout))
+
+
+def _partition(row: Row, groups: Groups, notes: tuple[str, ...], threads: int) -> Partition:
+    """The groups as classes of records."""
+    from rothko.kernels.boxes import bounds_of, members_of
+
+    lines, classes = row.encoded.lines, len(groups.starts) - 1
+    low, high = (np.empty((classes, len(lines)), dtype=np.int32) for _ in range(2))
+
+    def bound(piece: tuple[int, int]) -> None:
+        bounds_of(row.codes, groups.members, groups.starts, *piece, low, high)
+
+    def members(a: int) -> Members:
+        return Members(*members_of(row.codes, a, lines[a].size, groups.members, groups.starts))
+
+    each(bound, pieces(classes), threads)
+    nominal = [a for a, line in enumerate(lines) if line.kind is Kind.NOMINAL]
+    sets = dict(zip(nominal, each(members, nominal, threads), strict=True))
+    return Partition(row.curve.order[groups.members], groups.starts, low, high, sets=sets, notes=notes)

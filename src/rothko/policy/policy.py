@@ -1,0 +1,570 @@
+"""What a person asks for: a role for every column, the privacy required, and how to get there.
+
+A policy is plain data, apart from the method and the engine that carry it out. It is written in YAML
+or built in Python; either way the same rules hold, and what breaks them is told as one
+:class:`~rothko.errors.PolicyError`: file and line, key, value, and what to write instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from enum import StrEnum
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from rothko.errors import OutputError, PolicyError
+from rothko.policy import entries as policy_entries
+from rothko.policy import yaml as yaml_lines
+from rothko.policy.hierarchies import HierarchySpec
+from rothko.policy.yaml import Flow, KeyPath, Mistake, MistakeError, hint, show
+
+if TYPE_CHECKING:
+    from rothko.privacy import Requirement
+    from rothko.workload import Task
+else:  # importing a policy loads no requirement; pydantic leaves the checking to `policy_entries.read` anyway
+    Requirement = Task = Any
+
+ColumnType = Literal["auto", "number", "text", "date", "timestamp"]
+Publish = Literal["range", "region", "mean", "bounds"]
+RowOrder = Literal["random", "keep"]
+
+
+class Role(StrEnum):
+    """What a column is to somebody who tries to find a person in the release."""
+
+    IDENTIFIER = "identifier"
+    """Names the person; dropped."""
+    QUASI_IDENTIFIER = "quasi-identifier"
+    """May be known from elsewhere, such as age or zip; generalised."""
+    SENSITIVE = "sensitive"
+    """What must not be learnt about a person; released as it is, under the requirements."""
+    KEEP = "keep"
+    """Neither; released as it is."""
+
+
+class Column(BaseModel):
+    """What one column is, and how its values are read and generalised.
+
+    Attributes
+    ----------
+    role
+        What the column is to somebody who tries to find a person.
+    type
+        How the values are read; ``auto`` looks at the data.
+    hierarchy
+        How the values are generalised; None ranks them on a line.
+    order
+        The values of an ordinal text column, from the first to the last.
+    weight
+        How much a loss in this column counts beside the others.
+    fold
+        Count texts as one value that differ in case, blanks or Unicode form alone; they leave as they are.
+
+    Examples
+    --------
+    >>> Column(role="quasi-identifier", hierarchy={"mask": "right"}).hierarchy
+    HierarchySpec(kind='mask', value='right')
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Role
+    type: ColumnType = "auto"
+    hierarchy: (
+        Annotated[HierarchySpec, PlainValidator(HierarchySpec.of), PlainSerializer(lambda spec: spec.short())] | None
+    ) = None
+    order: tuple[str, ...] | None = None
+    weight: float = Field(default=1, gt=0, allow_inf_nan=False, strict=True)
+    fold: bool = Field(default=False, strict=True)
+
+    if not TYPE_CHECKING:  # the signature that type checkers derive from the fields stays
+
+        def __init__(self, **data: Any) -> None:
+            try:
+                super().__init__(**data)
+            except ValidationError as error:
+                raise MistakeError(mistakes=_mistakes(error, Column)) from None
+
+    @model_validator(mode="after")
+    def _belongs_to_the_role(self) -> Self:
+        takers = {key: [Role.QUASI_IDENTIFIER] for key in ("type", "hierarchy", "order", "weight")}
+        takers["type"] = [Role.QUASI_IDENTIFIER, Role.SENSITIVE]
+        takers["fold"] = [Role.SENSITIVE]
+        for key, roles in takers.items():
+            if self.role not in roles and getattr(self, key) != Column.model_fields[key].default:
+                names = " or ".join(roles)
+                raise MistakeError(f"{key!r} is only for role: {names}, this column is {self.role.value!r}", key=key)
+        return self
+
+    @model_validator(mode="after")
+    def _texts(self) -> Self:
+        if self.fold and self.type not in ("auto", "text"):
+            raise MistakeError(f"only text takes 'fold', this column is of type {self.type!r}", key="fold")
+        return self
+
+    @model_validator(mode="after")
+    def _ordinal(self) -> Self:
+        if self.order is None:
+            return self
+        if self.hierarchy is not None:
+            raise MistakeError("'hierarchy' and 'order' exclude each other; keep one of them", key="order")
+        if self.type not in ("auto", "text"):
+            raise MistakeError(f"only text takes 'order', this column is of type {self.type!r}", key="order")
+        if not self.order or len(set(self.order)) < len(self.order):
+            raise MistakeError("must list every value once", at=("order",))
+        return self
+
+
+class TextForm(BaseModel):
+    """How text files (.csv, .tsv) are written.
+
+    Attributes
+    ----------
+    escape_formulas
+        Put an apostrophe before cells that spreadsheets would take for formulas; ``escape-formulas`` in a file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+    escape_formulas: bool = Field(default=True, strict=True, alias="escape-formulas")
+
+
+class Policy(BaseModel):
+    """What a release must be.
+
+    Two policies are equal when they ask for the same, with the columns in the same order.
+
+    Attributes
+    ----------
+    columns
+        Every column of the table by its name; one that is not here is an error, never passed through.
+    privacy
+        The requirements that every class must satisfy: objects of :mod:`rothko.privacy`, or mappings
+        such as ``{"k-anonymity": {"k": 10}}``.
+    workload
+        What the release will be used for: objects of :mod:`rothko.workload`, or mappings such as
+        ``{"classify": {"target": "salary"}}``.
+    method
+        The algorithm and its options: an object of :mod:`rothko.methods`, its name, or a mapping.
+    publish
+        The form in which generalised values are written.
+    engine
+        Where the work is done, and its options: an object of :mod:`rothko.engines`, its name, or a mapping; ``auto``
+        chooses.
+    missing
+        Values that stand for a missing one, beside the empty field.
+    order
+        The order of the released rows; ``keep`` weakens the protection.
+    csv
+        How text files are written.
+
+    Raises
+    ------
+    PolicyError
+        If anything is unknown, missing or does not fit together; the message tells the first mistake.
+
+    Examples
+    --------
+    >>> policy = Policy.quick(["age", "disease"], qi=["age"], sensitive=["disease"], k=10)
+    >>> print(policy.dump(), end="")
+    columns:
+      age: {role: quasi-identifier}
+      disease: {role: sensitive}
+    privacy:
+      - k-anonymity: {k: 10}
+    method: mondrian
+    publish: range
+    engine: auto
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: dict[str, Column]
+    privacy: tuple[
+        Annotated[
+            Requirement,
+            PlainValidator(lambda v: policy_entries.read(v, policy_entries.requirements(), "requirement")),
+            PlainSerializer(policy_entries.write),
+        ],
+        ...,
+    ]
+    workload: tuple[
+        Annotated[
+            Task,
+            PlainValidator(lambda v: policy_entries.read(v, policy_entries.tasks(), "task")),
+            PlainSerializer(policy_entries.write),
+        ],
+        ...,
+    ] = ()
+    method: Annotated[
+        Any,
+        PlainValidator(lambda v: policy_entries.read(v, policy_entries.methods(), "method")),
+        PlainSerializer(policy_entries.write_short),
+    ] = Field(default_factory=lambda: policy_entries.methods()["mondrian"]())
+    publish: Publish = "range"
+    engine: Annotated[
+        Any,
+        PlainValidator(lambda v: policy_entries.read(v, policy_entries.engines(), "engine")),
+        PlainSerializer(policy_entries.write_short),
+    ] = Field(default_factory=lambda: policy_entries.engines()["auto"]())
+    missing: tuple[str, ...] = ()
+    order: RowOrder = "random"
+    csv: TextForm = TextForm()
+
+    @field_validator("workload", mode="before")
+    @classmethod
+    def _no_workload(cls, workload: Any) -> Any:
+        return () if workload is None else workload
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        mistakes = []
+        if not self.quasi_identifiers:
+            mistakes.append(
+                Mistake(("columns",), "no column is a quasi-identifier; give the role to those that may be known")
+            )
+        if not self.privacy:
+            mistakes.append(Mistake(("privacy",), f"must hold at least one requirement, {_MISSING['privacy']}"))
+        for i, requirement in enumerate(self.privacy):
+            path: KeyPath = ("privacy", i, requirement.name)
+            named = [("of", getattr(requirement, "of", None), Role.SENSITIVE)]
+            named += [("over", name, Role.QUASI_IDENTIFIER) for name in getattr(requirement, "over", None) or ()]
+            mistakes += [
+                Mistake((*path, key), self._misnamed(name, role))
+                for key, name, role in named
+                if name is not None and name not in self._with_role(role)
+            ]
+            mistakes += [
+                Mistake(
+                    (*path, key), f"names values as they are written, and {requirement.column!r} is folded; keep one"
+                )
+                for key in ("categories", "hierarchy")
+                if getattr(requirement, key, None) and self._is_folded(requirement.column)
+            ]
+        for i, task in enumerate(self.workload):
+            mistakes += [
+                Mistake(("workload", i, task.name, parameter), wrong)
+                for parameter, names in task.columns.items()
+                for name in names
+                if (wrong := self._unfit(parameter, name))
+            ]
+        if mistakes:
+            raise MistakeError(mistakes=mistakes)
+        return self
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        # Defined last, so that it goes around every other check. PolicyError is no ValueError, so it
+        # leaves pydantic as it is, whichever of pydantic's ways in was taken.
+        try:
+            return handler(data)
+        except ValidationError as error:
+            raise PolicyError(yaml_lines.sentence(_mistakes(error, Policy), info.context)) from None
+
+    def _misnamed(self, name: object, role: Role) -> str:
+        if not isinstance(name, str):
+            return f"must be the name of a column, not {show(name)}"
+        fitting = self._with_role(role)
+        if name in self.columns:
+            instead = f"there are {', '.join(map(repr, fitting))}" if fitting else f"give it role: {role.value}"
+            return f"the column {name!r} must be {role.value} and is {self.columns[name].role.value!r}; {instead}"
+        return f"{name!r} is not a column of the policy; {hint(name, fitting)}"
+
+    def _unfit(self, parameter: str, name: str) -> str | None:
+        """Why a task cannot take a column, or None where it can."""
+        reasons = _UNFIT[parameter]
+        if name not in self.columns:
+            fitting = [known for known, column in self.columns.items() if column.role not in reasons]
+            return f"{name!r} is not a column of the policy; {hint(name, fitting)}"
+        role = self.columns[name].role
+        return f"the column {name!r} is {role.value!r}, {reasons[role]}" if role in reasons else None
+
+    def _is_folded(self, name: str | None) -> bool:
+        return name in self.columns and self.columns[name].fold
+
+    def _with_role(self, role: Role) -> tuple[str, ...]:
+        return tuple(name for name, column in self.columns.items() if column.role is role)
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that are generalised."""
+        return self._with_role(Role.QUASI_IDENTIFIER)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns that must not be learnt about a person."""
+        return self._with_role(Role.SENSITIVE)
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """The columns that are dropped."""
+        return self._with_role(Role.IDENTIFIER)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are released as they are, beside the sensitive ones."""
+        return self._with_role(Role.KEEP)
+
+    @classmethod
+    def quick(
+        cls,
+        names: Iterable[str],
+        *,
+        qi: Iterable[str],
+        sensitive: Iterable[str] = (),
+        identifiers: Iterable[str] = (),
+        k: int | None = None,
+        l: int | None = None,  # noqa: E741 - the literature's name
+        workload: Iterable[Any] = (),
+        method: Any = "mondrian",
+        publish: str = "range",
+        engine: Any = "auto",
+        missing: Iterable[str] = (),
+        types: Mapping[str, str] | None = None,
+        hierarchies: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Make a policy without a file, as the command line does.
+
+        Parameters
+        ----------
+        names
+            The columns of the table, in its order.
+        qi, sensitive, identifiers
+            Which of them have these roles; the others are kept.
+        k, l
+            Ask for k-anonymity, and for distinct-l-diversity of every sensitive column.
+        workload, method, publish, engine, missing
+            As in the policy.
+        types, hierarchies
+            By column, as in the policy.
+        """
+        columns: dict[str, dict[str, Any]] = {name: {} for name in names}
+        sensitive = tuple(sensitive)
+        asked = {Role.QUASI_IDENTIFIER: qi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifiers}
+        for role, named in asked.items():
+            for name in named:
+                column = _column(columns, name)
+                if column.setdefault("role", role) is not role:
+                    raise PolicyError(f"the column {name!r} is asked for as {column['role'].value} and as {role.value}")
+        for key, by_name in (("type", types), ("hierarchy", hierarchies)):
+            for name, value in (by_name or {}).items():
+                _column(columns, name)[key] = value
+        if k is None and l is None:
+            raise PolicyError("no privacy is asked for; give --k, for example --k 10, or --l")
+        if l is not None and not sensitive:
+            raise PolicyError(f"l-diversity with l = {l} needs a sensitive column; give --sensitive, or --k alone")
+        privacy: list[Any] = [] if k is None else [{"k-anonymity": {"k": k}}]
+        privacy += [{"distinct-l-diversity": {"l": l, "of": name}} for name in sensitive if l is not None]
+        return cls(
+            columns={name: {"role": Role.KEEP, **column} for name, column in columns.items()},
+            privacy=tuple(privacy),
+            workload=tuple(workload),
+            method=method,
+            publish=publish,
+            engine=engine,
+            missing=tuple(missing),
+        )
+
+    def but(self, **changes: Any) -> Self:
+        """The same policy with other answers to some of its keys, checked anew."""
+        return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
+
+    @classmethod
+    def parse(cls, text: str, *, where: str = "policy") -> Self:
+        """Read a policy from YAML; `where` is what messages call it."""
+        document = yaml_lines.read(text, where=where, as_text=_is_text)
+        return cls.model_validate(document.data, context=document)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a policy file; csv hierarchies are looked for in its folder."""
+        try:
+            text = Path(path).read_text("utf-8-sig")
+        except FileNotFoundError:
+            raise PolicyError(f"the policy file {fspath(path)!r} does not exist; 'rothko draft' writes one") from None
+        except OSError as error:
+            raise PolicyError(f"the policy file {fspath(path)!r} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise PolicyError(f"the policy file {fspath(path)!r} is not UTF-8 text; save it as UTF-8") from None
+        policy = cls.parse(text, where=fspath(path))
+        folder = Path(path).resolve().parent
+        columns = {
+            name: column
+            if column.hierarchy is None
+            else column.model_copy(update={"hierarchy": replace(column.hierarchy, folder=folder)})
+            for name, column in policy.columns.items()
+        }
+        privacy = tuple(
+            requirement
+            if getattr(requirement, "hierarchy", None) is None
+            else replace(requirement, hierarchy=replace(requirement.hierarchy, folder=folder))
+            for requirement in cast("tuple[Any, ...]", policy.privacy)
+        )
+        return policy.model_copy(update={"columns": columns, "privacy": privacy})
+
+    def _document(self) -> dict[str, Any]:
+        """Say it as a person would in YAML: what differs from the default, and how the release is made."""
+        columns = {name: column.model_dump(mode="json", exclude_defaults=True) for name, column in self.columns.items()}
+        always = self.model_dump(mode="json", include={"privacy", "method", "publish", "engine"})
+        if_asked = self.model_dump(
+            mode="json", include={"workload", "missing", "order", "csv"}, exclude_defaults=True, by_alias=True
+        )
+        written = always | if_asked
+        rest = {name: written[name] for name in type(self).model_fields if name in written}
+        return {"columns": policy_entries.plain(columns), **rest}
+
+    def dump(self) -> str:
+        """Write the policy as YAML, in its short forms; :meth:`parse` reads the same policy back."""
+        document = self._document()
+        document["columns"] = {name: Flow(column) for name, column in document["columns"].items()}
+        for key in ("privacy", "workload"):
+            if key in document:
+                document[key] = [{name: Flow(given)} for entry in document[key] for name, given in entry.items()]
+        for key in ("method", "engine", "csv"):
+            if isinstance(document.get(key), dict):
+                document[key] = Flow(document[key])
+        return yaml_lines.write(document)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the policy to a file; relative csv paths stay as they are, so keep it beside them."""
+        try:
+            Path(path).write_text(self.dump(), "utf-8")
+        except OSError as error:
+            raise OutputError(f"the policy cannot be written to {fspath(path)!r}: {error.strerror}") from None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is asked for, however it was written down."""
+        return hashlib.sha256(json.dumps(self._document(), separators=(",", ":")).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Policy) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Describe the policy file as JSON Schema (draft 2020-12), for editors and other tools."""
+        from rothko.policy.json_schema import json_schema
+
+        return json_schema()
+
+
+def _column(columns: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
+    if name not in columns:
+        raise PolicyError(f"{name!r} is not a column of the table; {hint(name, columns)}")
+    return columns[name]
+
+
+def _is_text(path: KeyPath) -> bool:
+    """Tell whether a value names a column or stands for one of the data's own, and so is text as written."""
+    match path:
+        case ("missing", _) | ("columns", _, "order", _):
+            return True
+        case ("columns", _, "hierarchy", "tree" | "csv" | "delimiter", *_):
+            return True
+        case ("privacy", _, _, "hierarchy", "tree" | "csv" | "delimiter", *_):
+            return True
+        case ("privacy", _, _, "of") | ("privacy", _, _, "over" | "categories", _):
+            return True
+        case ("workload", _, _, "target" | "of" | "where") | ("workload", _, _, "features" | "of" | "functions", _):
+            return True
+    return False
+
+
+# Which roles the columns that a parameter of a task names cannot have, and why.
+
+_DROPPED = "which is dropped; nothing can be asked of it"
+_UNFIT: dict[str, dict[Role, str]] = {
+    "target": {
+        Role.IDENTIFIER: _DROPPED,
+        Role.QUASI_IDENTIFIER: "which is released generalised; what a model predicts must be sensitive or keep",
+    },
+    "features": {Role.IDENTIFIER: _DROPPED},
+    "where": {
+        Role.IDENTIFIER: _DROPPED,
+        Role.SENSITIVE: "which is released as it is and selects exactly without help; leave it out of the predicate",
+        Role.KEEP: "which is released as it is and selects exactly without help; leave it out of the predicate",
+    },
+    "of": {
+        Role.IDENTIFIER: _DROPPED,
+        Role.SENSITIVE: "which is released as it is and needs no statistics; leave it out",
+        Role.KEEP: "which is released as it is and needs no statistics; leave it out",
+    },
+}
+
+# What pydantic finds wrong, in words that a person who has never heard of it can act on.
+
+_CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "role": ("a role", tuple(role.value for role in Role)),
+    "type": ("a type", get_args(ColumnType)),
+    "publish": ("a published form", get_args(Publish)),
+    "order": ("an order of rows", get_args(RowOrder)),
+}
+_MISSING = {
+    "role": f"one of {', '.join(Role)}",
+    "columns": "for example columns: {age: {role: quasi-identifier}}",
+    "privacy": "for example privacy: [{k-anonymity: {k: 10}}]",
+}
+_MESSAGES = {
+    "model_type": "a column is a mapping such as {role: keep}",
+    "dict_type": "must be a mapping from names to what is asked of them",
+    "tuple_type": "must be a list",
+    "string_type": "must be text",
+}
+
+
+def _mistakes(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
+    """Translate pydantic's findings about one model; those of its parts were translated by the parts."""
+    mistakes = []
+    for found in error.errors(include_url=False):
+        path, kind = found["loc"], found["type"]
+        inner = found.get("ctx", {}).get("error")
+        if isinstance(inner, MistakeError):
+            mistakes += [mistake._replace(path=path + mistake.path) for mistake in inner.mistakes]
+        elif kind == "extra_forbidden":
+            key = str(path[-1])
+            known = ["escape-formulas"] if path[:1] == ("csv",) else list(model.model_fields)
+            mistakes.append(Mistake(path[:-1], f"unknown key {key!r}; {hint(key, known)}", key))
+        elif kind == "missing":
+            key = str(path[-1])
+            mistakes.append(Mistake(path[:-1], f"the key {key!r} is missing; add it, {_MISSING[key]}"))
+        elif path[-1:] == ("[key]",):
+            mistakes.append(Mistake(path[:-2], f"a name must be text, not {show(found['input'])}"))
+        else:
+            mistakes.append(Mistake(path, _message(kind, path, found["input"]) or found["msg"]))
+    return mistakes
+
+
+def _message(kind: str, path: KeyPath, value: Any) -> str | None:
+    if not path:
+        return f"a policy is a mapping that has 'columns' and 'privacy', not {show(value)}"
+    if kind in ("enum", "literal_error"):
+        noun, choices = _CHOICES[str(path[-1])]
+        return f"{show(value)} is not {noun}; {hint(value, choices)}"
+    if kind == "model_type" and path == ("csv",):
+        return f"must be a mapping such as {{escape-formulas: true}}, not {show(value)}"
+    if kind == "bool_type":
+        return f"must be true or false, not {show(value)}"
+    if path[-1] == "weight":
+        return f"must be a number above 0, not {show(value)}"
+    return f"{_MESSAGES[kind]}, not {show(value)}" if kind in _MESSAGES else None

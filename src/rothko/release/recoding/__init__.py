@@ -1,0 +1,1 @@
+"""φ: from any value vector to the region it lies in, and to what that region publishes."""

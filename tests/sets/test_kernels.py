@@ -1,0 +1,248 @@
+"""Kernels for sets equal their plain twins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rothko.kernels.sets import mondrian as sets_mondrian
+from rothko.kernels.sets import reassign as sets_reassign
+from rothko.kernels.sets import records as sets_records
+from rothko.kernels.sets import two_phase as sets_two_phase
+from rothko.sets.methods.mondrian import CRITERIA, NO_BITS, _lexicographic, improve, item_marks
+from twins import sets as plain
+
+ITEMS = 7
+Sets = list[frozenset[int]]
+
+some_sets = st.lists(st.frozensets(st.integers(0, ITEMS - 1)), min_size=4, max_size=40)
+some_worth = st.lists(st.integers(0, 9).map(float), min_size=ITEMS, max_size=ITEMS)
+some_k = st.integers(2, 4)
+
+
+def csr(sets: Sets) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.cumsum([0, *map(len, sets)]).astype(np.int64)
+    return starts, np.array([a for s in sets for a in sorted(s)], dtype=np.int32)
+
+
+def rows(starts: np.ndarray, items: np.ndarray) -> list[list[int]]:
+    return [items[a:b].tolist() for a, b in pairwise(starts)]
+
+
+def parted(class_of: np.ndarray) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(class_of == c).tolist()) for c in set(class_of.tolist())}
+
+
+def same(classes: list[list[int]]) -> set[frozenset[int]]:
+    return {frozenset(members) for members in classes}
+
+
+# ── records
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 60), max_size=50), max_size=8))
+def test_tidy_sorts_and_drops_repetitions(lists: list[list[int]]) -> None:
+    starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    items = np.array([a for record in lists for a in record], dtype=np.int32)
+    kept = sets_records.tidy(starts, items)
+    assert rows(starts, items[:kept]) == [sorted(set(record)) for record in lists]
+
+
+@settings(deadline=None)
+@given(some_sets, st.data())
+def test_shared_items_are_the_intersection(sets: Sets, data: Any) -> None:
+    class_of = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(sets), max_size=len(sets))))
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(class_of, minlength=3))))
+    starts, items = sets_records.shared(np.argsort(class_of, kind="stable"), bounds, *csr(sets), ITEMS)
+    for c in range(3):
+        members = np.flatnonzero(class_of == c).tolist()
+        expected = sorted(plain.closure(members, sets)) if members else []
+        assert rows(starts, items)[c] == expected
+
+
+def test_shared_items_need_more_room_than_was_guessed() -> None:
+    sets = [frozenset(range(3000))] * 2
+    starts, items = sets_records.shared(np.arange(2), np.array([0, 1, 2]), *csr(sets), 3000)
+    assert rows(starts, items) == [list(range(3000))] * 2
+
+
+@settings(deadline=None)
+@given(some_sets, some_sets)
+def test_fewest_containing_is_the_smallest_count(sets: Sets, asked: Sets) -> None:
+    starts, items = csr(sets)
+    holders = sets_records.by_item(starts, items, ITEMS)
+    found = sets_records.fewest_containing(*csr(asked), starts, items, *holders, len(sets))
+    assert found == min(sum(one <= record for record in sets) for one in asked)
+
+
+@settings(deadline=None)
+@given(some_sets)
+def test_counts_and_hashes(sets: Sets) -> None:
+    starts, items = csr(sets)
+    assert sets_records.count_items(items, ITEMS).tolist() == [sum(a in s for s in sets) for a in range(ITEMS)]
+    keys = sets_records.hashes(starts, items, item_marks(ITEMS), item_marks(ITEMS))[:, 0].tolist()
+    assert len(set(keys)) == len(set(sets))
+    order = np.arange(len(sets))[::-1]
+    assert rows(*sets_records.spread(order, starts, items)) == [sorted(s) for s in reversed(sets)]
+
+
+# ── set-mondrian
+
+
+@pytest.mark.parametrize(
+    ("criterion", "score"), [("even", plain.even), ("entropy", plain.less_entropy), ("utility", plain.per_bit)]
+)
+@settings(max_examples=60, deadline=None)
+@given(sets=some_sets, worth=some_worth, k=some_k, dense=st.booleans())
+def test_mondrian_equals_its_twin(
+    criterion: str, score: Callable[..., float], sets: Sets, worth: list[float], k: int, dense: bool
+) -> None:
+    order = np.arange(len(sets), dtype=np.int32)
+    records = csr(sets)
+    bits = sets_mondrian.as_bits(*records, len(worth)) if dense else NO_BITS
+    bounds = sets_mondrian.grow(order, 0, len(sets), *records, bits, np.array(worth), k, CRITERIA.index(criterion), 0)
+    assert bounds[0] == 0
+    assert bounds[-1] == len(sets)
+    found = {frozenset(order[a:b].tolist()) for a, b in pairwise(bounds)}
+    assert found == same(plain.mondrian(range(len(sets)), sets, worth, k, score))
+
+
+@settings(deadline=None)
+@given(sets=some_sets)
+def test_bits_say_what_records_have(sets: Sets) -> None:
+    starts, items = csr(sets)
+    size = 70  # more than two words
+    bits = sets_mondrian.as_bits(starts, items, size)
+    expected = [[item in one for item in range(size)] for one in sets]
+    for held in (bits, NO_BITS):
+        found = [[sets_mondrian.has(i, starts, items, held, item) for item in range(size)] for i in range(len(sets))]
+        assert found == expected
+
+
+def test_a_large_tree_can_be_grown_in_pieces() -> None:
+    random = np.random.default_rng(3)
+    sets = [frozenset(np.flatnonzero(random.random(12) < 0.4).tolist()) for _ in range(500)]
+    starts, items = csr(sets)
+    worth = random.integers(1, 9, 12).astype(float)
+    whole = np.arange(500, dtype=np.int32)
+    at_once = sets_mondrian.grow(whole, 0, 500, starts, items, NO_BITS, worth, 5, 2, 0)
+    order = np.arange(500, dtype=np.int32)
+    pieces = sets_mondrian.grow(order, 0, 500, starts, items, NO_BITS, worth, 5, 2, 60)
+    assert len(pieces) > 5
+    found = set()
+    for a, b in pairwise(pieces):
+        inner = sets_mondrian.grow(order, a, b, starts, items, NO_BITS, worth, 5, 2, 0)
+        found |= {frozenset(order[x:y].tolist()) for x, y in pairwise(inner)}
+    assert found == {frozenset(whole[x:y].tolist()) for x, y in pairwise(at_once)}
+
+
+# ── set-two-phase
+
+
+def lists_of(class_of: list[int], k: int) -> tuple[np.ndarray, ...]:
+    room = max(len(class_of) // k, max(class_of) + 1)
+    return sets_reassign.as_lists(np.array(class_of, dtype=np.int32), room)
+
+
+def merged(sets: Sets, worth: list[float], k: int) -> tuple[Any, ...]:
+    starts, items = csr(sets)
+    following, last, size = sets_two_phase.merge(starts, items, np.array(worth), item_marks(ITEMS), k)
+    first = np.where(size > 0, np.arange(len(sets), dtype=np.int32), np.int32(-1))
+    return first, following, last, size, starts, items, np.array(worth)
+
+
+@settings(max_examples=150, deadline=None)
+@given(sets=some_sets, worth=some_worth, k=some_k)
+def test_merge_equals_its_twin(sets: Sets, worth: list[float], k: int) -> None:
+    ranked, values = plain.by_worth(sets, worth)
+    first, following, _, size, starts, items, w = merged(ranked, values, k)
+    class_of, _ = sets_two_phase.class_numbers(first, following, size, starts, items, w)
+    assert parted(class_of) == same(plain.merge(ranked, values, k))
+    assert min(np.bincount(class_of)) >= min(k, len(sets))
+
+
+@settings(max_examples=150, deadline=None)
+@given(sets=some_sets, worth=some_worth, k=some_k)
+def test_two_phases_equal_their_twins(sets: Sets, worth: list[float], k: int) -> None:
+    ranked, values = plain.by_worth(sets, worth)
+    first, following, last, size, starts, items, w = merged(ranked, values, k)
+    sets_two_phase.split_back(first, following, last, size, starts, items, w, item_marks(ITEMS), k)
+    class_of, kept = sets_two_phase.class_numbers(first, following, size, starts, items, w)
+    classes = plain.split_back(plain.merge(ranked, values, k), ranked, values, k)
+    assert parted(class_of) == same(classes)
+    assert kept == plain.utility(classes, ranked, values)
+    assert kept >= plain.utility(plain.merge(ranked, values, k), ranked, values)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 40)), max_size=60))
+def test_the_table_of_sets_is_a_dict(steps: list[tuple[bool, int]]) -> None:
+    keys, owners = sets_two_phase.table_for(41)
+    keys, owners = keys[:64], owners[:64]  # crowded: 41 keys at most
+    known: dict[int, int] = {}
+    for number, (add, text) in enumerate(steps):
+        key = np.uint64(text * 64)  # all have one home
+        if add and text not in known:
+            sets_two_phase.insert(keys, owners, key, number)
+            known[text] = number
+        elif not add and text in known:
+            sets_two_phase.remove(keys, owners, key)
+            del known[text]
+    for text in range(41):
+        assert owners[sets_two_phase.look_up(keys, owners, np.uint64(text * 64))] == known.get(text, -1)
+
+
+# ── records that leave
+
+
+@settings(max_examples=80, deadline=None)
+@given(sets=some_sets, published=st.sets(st.frozensets(st.integers(0, ITEMS - 1)), min_size=1), worth=some_worth)
+def test_the_most_valuable_set_is_found(sets: Sets, published: set[frozenset[int]], worth: list[float]) -> None:
+    known = sorted(published, key=sorted)
+    starts, items = csr(known)
+    trie = sets_reassign.plant(starts, items, _lexicographic(starts, items), np.array(worth))
+    own = np.arange(len(sets), dtype=np.int32) % len(known)
+    found, value = sets_reassign.most_valuable(*csr(sets), ITEMS, own, *trie)
+    for i, record in enumerate(sets):
+        choices = [sum(worth[a] for a in s) for c, s in enumerate(known) if s <= record and c != own[i]]
+        assert value[i] == max(choices, default=-1.0)
+        if choices:
+            assert known[found[i]] <= record
+            assert found[i] != own[i]
+            assert sum(worth[a] for a in known[found[i]]) == value[i]
+        else:
+            assert found[i] == -1
+
+
+@settings(max_examples=80, deadline=None)
+@given(sets=some_sets, worth=some_worth, k=some_k)
+def test_classes_are_only_improved(sets: Sets, worth: list[float], k: int) -> None:
+    before = plain.mondrian(range(len(sets)), sets, worth, k, plain.per_bit)
+    class_of = np.empty(len(sets), dtype=np.int32)
+    for c, members in enumerate(before):
+        class_of[members] = c
+    after = improve(*csr(sets), np.array(worth), class_of, k)
+    classes = [sorted(members) for members in parted(after)]
+    assert sorted(i for members in classes for i in members) == list(range(len(sets)))
+    assert min(map(len, classes)) >= min(k, len(sets))
+    assert plain.utility(classes, sets, worth) >= plain.utility(before, sets, worth)
+
+
+def test_records_leave_only_what_keeps_k_or_is_given_up() -> None:
+    sets = [frozenset(s) for s in ({0, 1}, {0, 1}, {0}, {0, 1}, {0})]
+    order, bounds = np.arange(5, dtype=np.int32), np.array([0, 2, 5])
+    found, worth = np.array([1, 1, -1, 0, -1], dtype=np.int32), np.array([1.0, 1.0, -1.0, 4.0, -1.0])
+    class_of, gained = sets_reassign.settle(order, bounds, np.array([4.0, 1.0]), found, worth, 2, np.array([1, 0]))
+    assert sets[3] == {0, 1}
+    assert class_of.tolist() == [0, 0, 1, 0, 1]
+    assert gained == 3.0
+    class_of, gained = sets_reassign.settle(order, bounds, np.array([4.0, 1.0]), found, worth, 3, np.array([1, 0]))
+    assert class_of.tolist() == [0, 0, 1, 1, 1]
+    assert gained == 0.0
