@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.timing import Case, report, side_by_side
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.generate.census import census, census_policy
 from rothko.methods import Cluster, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from benchmarks.timing import Case, report, side_by_side
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian, Refine

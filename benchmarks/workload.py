@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from benchmarks.foundation import QUASI
 from benchmarks.timing import Case, report, side_by_side
 from rothko.data.encode import encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.flow import prepare
 from rothko.generate.agrawal import agrawal

@@ -32,7 +32,7 @@ from experiments.protocol import (
 )
 from rothko.data.encode import encode
 from rothko.data.line import Line
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.learn.models import mdl_cuts
 from rothko.learn.regions import Form, line_numbers
 from rothko.metrics.prediction import conditional_entropy

@@ -38,7 +38,7 @@ from experiments.real import PROJECTION_K, by_information_gain
 from experiments.runs import Keep, Results, Running, keep_nothing, processes
 from experiments.synthetic import FUNCTIONS, VARIED, K
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian, Refine

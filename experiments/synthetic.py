@@ -24,7 +24,7 @@ from experiments.protocol import (
     recode,
 )
 from rothko.data.encode import encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines import memory
 from rothko.generate.agrawal import CONSTANTS, AgeGroups
 from rothko.learn.regions import as_numbers

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rothko import errors, privacy, sets, workload
     from rothko.comparison.compare import compare
-    from rothko.data.hierarchy import Hierarchy
+    from rothko.data.hierarchy.hierarchy import Hierarchy
     from rothko.data.source.csv import CsvOptions
     from rothko.flow import Release, anonymize
     from rothko.learn.anonymizer import Anonymizer
@@ -28,7 +28,7 @@ _PLACES = {
     "Anonymizer": "rothko.learn.anonymizer",
     "Certificate": "rothko.release.certificate",
     "CsvOptions": "rothko.data.source.csv",
-    "Hierarchy": "rothko.data.hierarchy",
+    "Hierarchy": "rothko.data.hierarchy.hierarchy",
     "Policy": "rothko.policy.policy",
     "Recoding": "rothko.release.recoding.recoding",
     "Release": "rothko.flow",

@@ -19,12 +19,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded, encode
 from rothko.data.fold import warn_of_look_alikes
-from rothko.data.schema import counts_texts, match, typed, written_as_text
+from rothko.data.schema import counts_texts, match, written_as_text
 from rothko.data.source.csv import CsvOptions, typed_text
 from rothko.data.source.open import Source, open_source
 from rothko.data.survey.coded import Outline
+from rothko.data.typed import typed
 from rothko.engines import ENGINES
 from rothko.engines.options import RothkoS
 from rothko.engines.plan import choose_engine
@@ -35,10 +37,10 @@ from rothko.methods.classes import Partition
 from rothko.methods.method import LocalMethod
 from rothko.methods.refine.refine import Refine
 from rothko.methods.ties import with_hidden_ties
-from rothko.policy.draft import Draft
+from rothko.policy.draft import Draft, as_policy
 from rothko.policy.policy import Policy
-from rothko.privacy.statistics import Sensitive, Statistics
-from rothko.progress import count_threads
+from rothko.privacy.statistics import Statistics
+from rothko.progress import Progress, count_threads, silent
 from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
@@ -59,13 +61,6 @@ from rothko.secret import Secret
 
 if TYPE_CHECKING:
     from rothko.engines.options import RothkoT
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how much of it is done, and how much there is."""
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -187,7 +182,7 @@ def anonymize(
     memory: int | None = None,
     spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Release | StoredRelease | AnatomyRelease:
     """Make a release of a table and verify it.
 
@@ -240,7 +235,7 @@ def prepare(
     memory: int | None = None,
     spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Release | Stream | AnatomyRelease:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
     policy = as_policy(policy)
@@ -314,7 +309,7 @@ def in_memory(
     secret: Secret | None = None,
     threads: int = 1,
     memory: int | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Release:
     """The flow up to verification by the engine ``memory``, whichever the policy asks for."""
     refuse_anatomy(policy.method, "This")
@@ -355,7 +350,7 @@ def read_encoded(
     *,
     threads: int = 1,
     memory: int | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> tuple[pa.Table, pa.Table, Encoded]:
     """The whole table, as it is, with the types that the policy says, and as codes; what it takes goes to ``timings``.
 
@@ -372,17 +367,6 @@ def read_encoded(
         encoded = encode(values, policy, threads=threads)
         progress("encode", 1, 1)
     return table, values, encoded
-
-
-def as_policy(policy: Policy | Draft | str | Path | Mapping[str, Any]) -> Policy:
-    """A policy from a path, plain data or a draft."""
-    if isinstance(policy, Draft):
-        return policy.policy
-    if isinstance(policy, Policy):
-        return policy
-    if isinstance(policy, str | Path):
-        return Policy.load(policy)
-    return Policy.model_validate(dict(policy))
 
 
 def _read(source: Source, policy: Policy) -> pa.Table:

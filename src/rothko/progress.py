@@ -11,8 +11,14 @@ from typing import TypeVar
 
 from rothko.errors import InputError
 
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, how much of it is done, and how much there is."""
 Thing = TypeVar("Thing")
 Result = TypeVar("Result")
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Progress that nobody wants to hear of."""
 
 
 def count_threads(asked: int | None) -> int:

@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 import typer
 
 from rothko import cli
-from rothko.data.hierarchy import Hierarchy
+from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.source.open import open_source
 from rothko.errors import RothkoError
 from rothko.policy.policy import Policy

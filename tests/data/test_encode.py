@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.errors import InputError
 from rothko.policy.policy import Policy
 

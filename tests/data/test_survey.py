@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
-from rothko.data.schema import left_as_text, typed
+from rothko.data.schema import left_as_text
 from rothko.data.source.open import Source, open_source
 from rothko.data.survey import distinct as distinct_module
 from rothko.data.survey import grid
@@ -31,6 +31,7 @@ from rothko.data.survey.coded import Coded, Records
 from rothko.data.survey.distinct import Distinct
 from rothko.data.survey.reservoir import Reservoir
 from rothko.data.survey.survey import Survey, survey
+from rothko.data.typed import typed
 from rothko.errors import InputError, RothkoError
 from rothko.generate.agrawal import agrawal_batches
 from rothko.kernels import lookup as kl

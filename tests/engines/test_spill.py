@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rothko import private as module
+from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.disk.spill import Spill, record_bytes
 from rothko.errors import InputError, OutputError
-from rothko.privacy.statistics import Domain
 from rothko.private import remove_leftovers
 
 NONE = pa.table({})

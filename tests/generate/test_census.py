@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from rothko.data.encode import encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.errors import InputError
 from rothko.generate import census as module
 from rothko.generate.agrawal import BLOCK

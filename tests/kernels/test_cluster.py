@@ -17,7 +17,7 @@ from tests.kernels.test_mondrian import Case, cases, records, unhurried
 import asked
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.kernels.cluster import greedy as cluster
 from rothko.kernels.cluster import hull, tally
 from rothko.kernels.cluster import repair as steps_of_repair

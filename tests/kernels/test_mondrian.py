@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import asked
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.methods import Mondrian
 from rothko.methods.classes import Partition

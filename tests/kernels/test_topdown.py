@@ -16,7 +16,7 @@ import asked
 import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.errors import PolicyError
 from rothko.methods import TopDown

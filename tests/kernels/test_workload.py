@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.kernels.test_mondrian import Case, cases, classes, records, regions, unhurried
 
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian

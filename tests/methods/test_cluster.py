@@ -17,7 +17,7 @@ from tests.methods.test_curves import boxes, encoded_of, heaped
 import asked
 import rothko as rk
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy

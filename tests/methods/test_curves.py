@@ -16,7 +16,7 @@ from tests.kernels.test_mondrian import Case, cases, classes, records, unhurried
 
 import rothko as rk
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy

@@ -15,7 +15,7 @@ from tests.kernels.test_mondrian import Case, cases, records, unhurried
 
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition
 from rothko.errors import InputError, PolicyError
 from rothko.methods.refine.refine import Refine, Refined, Step, refine

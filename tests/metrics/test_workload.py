@@ -20,7 +20,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rothko as rk
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.metrics.workload import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss
 from rothko.release.recoding import recoding as recoding_module
 

@@ -17,11 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rothko.data.schema import Role
 from rothko.errors import InputError, PolicyError
 from rothko.flow import anonymize
 from rothko.policy.column_names import words
 from rothko.policy.draft import Draft, Proposal, draft
-from rothko.policy.policy import Policy, Role
+from rothko.policy.policy import Policy
 
 ROWS = 200
 rng = np.random.default_rng(7)

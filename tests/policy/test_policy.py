@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from rothko import policy as policy_module
+from rothko.data.hierarchy.spec import HierarchySpec
+from rothko.data.schema import Role
 from rothko.engines import ENGINES, Auto, RothkoS, RothkoT
 from rothko.errors import OutputError, PolicyError
-from rothko.policy.hierarchies import HierarchySpec
-from rothko.policy.policy import Column, Policy, Role
+from rothko.policy.policy import Column, Policy
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
 EXAMPLE = """\

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy
 
 import asked
+from rothko.data.domain import Domain, Sensitive
 from rothko.privacy import (
     REQUIREMENTS,
     AlphaK,
@@ -30,7 +31,7 @@ from rothko.privacy import (
     VarianceDiversity,
 )
 from rothko.privacy.confidence import Sampling, chi_square, fewest, hypergeometric_tails
-from rothko.privacy.statistics import Domain, Sensitive, Statistics
+from rothko.privacy.statistics import Statistics
 
 TESTS = ("exact", "normal", "naive")
 tests = st.sampled_from(TESTS)

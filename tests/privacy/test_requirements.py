@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import asked
+from rothko.data.domain import Domain, Sensitive
 from rothko.errors import HierarchyError, PolicyError
 from rothko.kernels import rules as kernel
 from rothko.privacy import (
@@ -32,7 +33,7 @@ from rothko.privacy import (
     VarianceDiversity,
 )
 from rothko.privacy.requirement import Rule, as_written, kernel_ratio, rounded
-from rothko.privacy.statistics import Domain, Sensitive, Statistics
+from rothko.privacy.statistics import Statistics
 from twins import mondrian as plain
 
 # A kernel is compiled by its first call, which takes longer than Hypothesis grants an example.

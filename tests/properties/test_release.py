@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import rothko as rk
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.errors import InfeasibleError, PrivacyWarning
 from rothko.flow import Release
 from rothko.release.recoding import recoding as recoding_module

@@ -21,7 +21,7 @@ from tests.kernels.test_mondrian import unhurried
 from tests.methods.test_refine import Asked, tables
 
 import rothko as rk
-from rothko.data.hierarchy import Hierarchy
+from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.errors import PolicyError
 from rothko.release.recoding import recoding as recoding_module
 from rothko.release.recoding.columns import ColumnRecoding

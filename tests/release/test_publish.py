@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.engines.memory import partition as make_partition
 from rothko.errors import PolicyError
 from rothko.methods import Mondrian

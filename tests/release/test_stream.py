@@ -23,9 +23,9 @@ import pytest
 import rothko as rk
 from rothko.data.encode import encode
 from rothko.data.line import as_text
-from rothko.data.schema import typed
 from rothko.data.source.open import Source, open_source
 from rothko.data.survey.coded import Coded, Outline
+from rothko.data.typed import typed
 from rothko.engines import memory
 from rothko.engines.disk.spill import Spill
 from rothko.engines.part import Part

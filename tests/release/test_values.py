@@ -14,7 +14,7 @@ import pytest
 
 import rothko as rk
 from rothko.data.fold import folded, look_alikes
-from rothko.data.schema import typed_column
+from rothko.data.typed import typed_column
 from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning
 from rothko.policy.policy import Column, Policy
 from rothko.privacy import DistinctLDiversity

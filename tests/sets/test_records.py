@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rothko.data.hierarchy import Hierarchy
+from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.errors import InputError
 from rothko.sets import records as sets
 from rothko.sets.files import Reading, read_records

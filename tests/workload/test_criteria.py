@@ -13,7 +13,7 @@ import pytest
 
 import rothko as rk
 from rothko.data.encode import Encoded, encode
-from rothko.data.schema import typed
+from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, WorkloadWarning
 from rothko.methods import Mondrian
 from rothko.methods.mondrian import problem

@@ -127,8 +127,8 @@ def anonymize(
 def without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: bool) -> Policy:
     """A policy from the options; the columns that they do not name are kept, and a line says so."""
     from rothko.cli import console
-    from rothko.data.schema import guess_types
     from rothko.data.source.open import open_source
+    from rothko.data.typed import guess_types
     from rothko.policy.policy import Policy
 
     source = open_source(data, csv=csv, asked=[*parts["qi"], *parts["sensitive"], *parts.get("identifiers", ())])

@@ -19,12 +19,12 @@ from rothko.cli.streams import showable
 from rothko.errors import OutputError
 
 if TYPE_CHECKING:
-    from rothko.flow import Progress as Report
     from rothko.metrics.cube import Cube
     from rothko.metrics.loss import Loss
     from rothko.metrics.ranges import RangeCounts
     from rothko.metrics.workload import Answer, TaskLoss
     from rothko.policy.draft import Draft
+    from rothko.progress import Progress as Report
     from rothko.release.verify import Verification
 
 WIDTH = 140

@@ -61,9 +61,9 @@ def evaluate(
 ) -> None:
     """Train models on the original and on releases of it, and score them on records that neither has seen."""
     from rothko.cli import console
-    from rothko.flow import as_policy
     from rothko.learn.evaluate import evaluate as train_and_score
     from rothko.learn.regions import known_form
+    from rothko.policy.draft import as_policy
 
     asked, chosen = _with_task(as_policy(policy), classify, regress, target)
     with console.progress(quiet=as_json) as progress:

@@ -53,12 +53,12 @@ def measure(
     whoever may see the original.
     """
     from rothko.cli import console
-    from rothko.flow import as_policy
     from rothko.methods.anatomy import refuse
     from rothko.metrics.cube import cube_of, sensitive_column
     from rothko.metrics.measure import loss_of
     from rothko.metrics.pair import read_pair
     from rothko.metrics.ranges import SELECTIVITY, ranges_of
+    from rothko.policy.draft import as_policy
 
     if cube is None and queries is None and of is not None:
         raise InputError("--of goes with --cube or --queries.")

@@ -11,7 +11,7 @@ from rothko.cli import options
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
-    from rothko.data.hierarchy import Hierarchy
+    from rothko.data.hierarchy.hierarchy import Hierarchy
     from rothko.sets.files import Reading
 
 Utility = Annotated[
@@ -88,7 +88,7 @@ def _width(text: str) -> float:
 
 def _hierarchies(texts: list[str]) -> tuple[dict[str, Hierarchy], Hierarchy | None]:
     """Those of columns, and the one of the items."""
-    from rothko.data.hierarchy import Hierarchy
+    from rothko.data.hierarchy.hierarchy import Hierarchy
 
     of_columns: dict[str, Hierarchy] = {}
     of_items = None

@@ -25,16 +25,16 @@ from rothko.data.schema import match
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
 from rothko.errors import PolicyError
-from rothko.flow import Progress, as_policy, check_method, feasible, grouped, read_encoded
+from rothko.flow import check_method, feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.classes import Partition
 from rothko.metrics.loss import Loss, class_widths, loss
-from rothko.policy.draft import Draft
+from rothko.policy.draft import Draft, as_policy
 from rothko.policy.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.privacy.requirement import Requirement, number
 from rothko.privacy.statistics import Statistics
-from rothko.progress import count_threads
+from rothko.progress import Progress, count_threads, silent
 from rothko.secret import Secret
 
 CELLS = 1 << 24
@@ -180,7 +180,7 @@ def compare(
     threads: int | None = None,
     memory: int | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> Frontier:
     """Run methods at several k, or several l, on one table, and measure what each loses.
 
@@ -243,7 +243,7 @@ def most_private(
     threads: int | None = None,
     memory: int | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> Frontier:
     """Find, for each method, the largest k (or l) whose GCP stays within a bound.
 
@@ -370,7 +370,7 @@ class Bench:
         repeat: int = 1,
         warm_up: bool = True,
         csv: CsvOptions | None = None,
-        progress: Progress = lambda *_: None,
+        progress: Progress = silent,
     ) -> Bench:
         """Read and encode a table."""
         source = open_source(data, csv=csv, asked=policy.columns)

@@ -15,14 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy import Hierarchy
+from rothko.data.domain import Domain, Sensitive
+from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
-from rothko.data.schema import read_as_stored
+from rothko.data.schema import Column, Model, PlainColumn, Schema
+from rothko.data.typed import read_as_stored
 from rothko.errors import InputError
-from rothko.policy.policy import Column, Policy, Role
-from rothko.privacy.statistics import Domain, Sensitive
 from rothko.progress import each
-from rothko.workload.tasks import Model, Regress, models
 
 Codes = NDArray[np.int32]
 
@@ -59,9 +58,9 @@ class Encoded:
         return Encoded(self.lines, codes, held(self.sensitive), held(self.targets), features)
 
 
-def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
-    """Encode a typed table (see :mod:`rothko.data.schema`)."""
-    tasks = [task for task in models(policy.workload) if task.target in table.column_names]
+def encode(table: pa.Table, policy: Schema, *, threads: int = 1) -> Encoded:
+    """Encode a typed table (see :mod:`rothko.data.typed`)."""
+    tasks = [task for task in policy.models if task.target in table.column_names]
     targets = list(dict.fromkeys(task.target for task in tasks))
     looked_at = dict.fromkeys(name for task in tasks for name in task.features or ())
     beyond = [name for name in looked_at if name not in policy.quasi_identifiers and name in table.column_names]
@@ -84,8 +83,7 @@ def encode(table: pa.Table, policy: Policy, *, threads: int = 1) -> Encoded:
         lines = each(lambda i: encode_line(*columns[i], codes[i], guide), range(len(columns)), threads)
         return Encoded(tuple(lines), codes, {})
 
-    plain = Column(role=Role.QUASI_IDENTIFIER)
-    features = [(name, read_as_stored(name, table[name]), plain) for name in beyond]
+    features = [(name, read_as_stored(name, table[name]), PlainColumn()) for name in beyond]
     return replace(
         on_lines([(name, table[name], policy.columns[name]) for name in policy.quasi_identifiers]),
         sensitive={name: ranked[name] for name in policy.sensitive},
@@ -109,7 +107,7 @@ def guide_of(task: Model, domain: Domain) -> NDArray[np.float64]:
     The target itself where it is a number; else whether the label is the most frequent one, which for two labels gives
     the order in which the best cut is among neighbours (Breiman et al. 1984, section 4.2.2).
     """
-    if isinstance(task, Regress):
+    if task.numeric:
         return domain.deviations
     number = np.zeros(domain.size)
     number[np.argmax(domain.counts[:-1]) if domain.size > 1 else 0] = 1.0

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy import Hierarchy, Tree
+from rothko.data.hierarchy.hierarchy import Hierarchy, Tree
 
 
 class Kind(IntEnum):

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
 from rothko.kernels.mondrian.gain import LABEL, SURE
 from rothko.kernels.mondrian.median import TINY
 from rothko.kernels.mondrian.nodes import GAIN, MEDIAN, SELECTION
 from rothko.privacy.requirement import Requirement
-from rothko.privacy.statistics import Domain, Statistics
+from rothko.privacy.statistics import Statistics
 from rothko.workload.criteria import Criteria, logarithm
 
 CELLS = 1 << 21

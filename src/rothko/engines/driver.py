@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -21,6 +21,7 @@ from rothko.engines.tree import Tree
 from rothko.errors import PolicyError
 from rothko.methods.mondrian import Mondrian
 from rothko.privacy.requirement import Requirement
+from rothko.progress import Progress, silent
 from rothko.workload.criteria import criteria
 from rothko.workload.tasks import Task, models
 
@@ -57,7 +58,7 @@ class Job:
     spill: Spill
     threads: int = 1
     seed: int = 0
-    progress: Callable[[str, int, int], None] = lambda *_: None
+    progress: Progress = silent
     counters: Counters = field(default_factory=Counters)
 
     def chooser(self) -> tuple[Chooser, Wanted]:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.data.line import Line
 from rothko.data.survey.coded import Coded
 from rothko.engines.chooser import FrequencyGroup, FrequencySet
 from rothko.privacy.requirement import Requirement
-from rothko.privacy.statistics import Domain, Statistics
+from rothko.privacy.statistics import Statistics
 from rothko.progress import each
 from rothko.workload.criteria import Criteria
 

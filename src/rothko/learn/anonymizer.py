@@ -16,11 +16,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from rothko.data.schema import Role
 from rothko.data.source.open import Source, open_source
 from rothko.errors import InputError, PolicyError
-from rothko.flow import as_policy, in_memory
+from rothko.flow import in_memory
 from rothko.learn.regions import FORMS, Form, Regions, known_form
-from rothko.policy.policy import Column, Policy, Role
+from rothko.policy.draft import as_policy
+from rothko.policy.policy import Column, Policy
 from rothko.privacy import KAnonymity
 from rothko.progress import count_threads
 from rothko.release.recoding.recoding import Recoding

@@ -26,17 +26,19 @@ from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_score, roc_auc_score
 
+from rothko.data.domain import Domain
 from rothko.data.encode import rank
-from rothko.data.schema import match, with_one_missing, written_as_text
+from rothko.data.schema import match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
+from rothko.data.typed import with_one_missing
 from rothko.errors import InfeasibleError, InputError, PolicyError, nearest
-from rothko.flow import Progress, as_policy, in_memory
+from rothko.flow import in_memory
 from rothko.learn.models import MODELS
 from rothko.learn.regions import Floats, Form, Original, Regions, known_form, place
+from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
-from rothko.privacy.statistics import Domain
-from rothko.progress import count_threads
+from rothko.progress import Progress, count_threads, silent
 from rothko.workload import Classify, Regress
 
 METRICS = {"classify": ("accuracy", "macro-F1", "AUC"), "regress": ("MAE", "R²")}
@@ -140,10 +142,6 @@ class Evaluation:
         }
 
 
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
-
-
 def evaluate(
     data: Any,
     policy: Any,
@@ -157,7 +155,7 @@ def evaluate(
     seed: int = 0,
     threads: int | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> tuple[Evaluation, ...]:
     """Train models on original records and on releases of them, and score them; one result for each target.
 

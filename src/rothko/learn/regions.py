@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import encode, rank
 from rothko.data.line import Line, as_text
-from rothko.data.schema import typed, with_one_missing
+from rothko.data.typed import typed, with_one_missing
 from rothko.errors import InputError, nearest
 from rothko.policy.policy import Policy
 from rothko.release.recoding.columns import ColumnRecoding

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError, PolicyError
-from rothko.flow import as_policy
 from rothko.metrics.extent import Extent
 from rothko.metrics.pair import Beside, Pair, brought, read_pair
 from rothko.metrics.workload import combined
+from rothko.policy.draft import as_policy
 from rothko.progress import count_threads, each
 
 MOST_GROUP_BYS = 10_000

@@ -10,17 +10,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain, Sensitive
 from rothko.data.encode import rank
 from rothko.data.line import Line
 from rothko.data.source.csv import CsvOptions
-from rothko.flow import as_policy
 from rothko.methods.anatomy import refuse
 from rothko.metrics.loss import Loss, loss
 from rothko.metrics.pair import Pair, brought, read_pair
 from rothko.metrics.survey import survey
 from rothko.metrics.workload import View, workload_loss
+from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
-from rothko.privacy.statistics import Domain, Sensitive
 from rothko.release.publish import check_statistics, mean_name, statistics_asked
 from rothko.workload.tasks import models
 

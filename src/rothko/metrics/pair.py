@@ -21,14 +21,16 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Line, as_text
-from rothko.data.schema import typed, with_one_missing, written_as_text
+from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import Source, open_source
+from rothko.data.typed import typed, with_one_missing
 from rothko.errors import InputError, PolicyError, nearest
-from rothko.flow import Release, as_policy
+from rothko.flow import Release
 from rothko.metrics.extent import Extent
 from rothko.metrics.published import Shown, read_shown
 from rothko.metrics.workload import combined
+from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
 from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP, AnatomyRelease
@@ -39,7 +41,7 @@ from rothko.release.recoding.recoding import columns_of
 from rothko.release.save import is_text
 from rothko.release.stored import StoredRelease
 from rothko.release.write import decoded
-from rothko.workload.tasks import columns_of_models, models
+from rothko.workload.tasks import models
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,7 +232,7 @@ def brought(release: Any, policy: Any) -> Any:
 
 def _read_original(source: Source, policy: Policy, beside: Sequence[str]) -> pa.Table:
     """The columns that lines are made from: also what models predict, by which labels are put in order."""
-    needed = (*policy.quasi_identifiers, *policy.sensitive, *columns_of_models(policy.workload), *beside)
+    needed = (*policy.quasi_identifiers, *policy.sensitive, *policy.modelled, *beside)
     for name in needed:
         if name not in source.names:
             raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}")

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.data.line import as_text
 from rothko.metrics.workload import ClassifyLoss, RegressLoss, TaskLoss, combined, entropy, variance
-from rothko.privacy.statistics import Domain
 from rothko.release.publish import Published
 from rothko.release.sql import Batches, connect
 from rothko.release.tables import TableFile, Tables

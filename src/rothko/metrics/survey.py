@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy import Tree
+from rothko.data.hierarchy.hierarchy import Tree
 from rothko.data.line import Kind, Line
 from rothko.metrics.extent import Extent
 from rothko.metrics.pair import Pair
@@ -214,7 +214,7 @@ def _climbed(some: Cells) -> tuple[NDArray[np.int64], int]:
 def _heights(tree: Tree) -> NDArray[np.int64]:
     """How many levels lie under each node, at most.
 
-    >>> from rothko.data.hierarchy import Hierarchy
+    >>> from rothko.data.hierarchy.hierarchy import Hierarchy
     >>> _heights(Hierarchy.from_nested({"EU": ["FR", "DE"], "JP": None})._whole()).tolist()
     [2, 1, 0, 0, 0]
     """

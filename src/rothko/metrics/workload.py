@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain, Sensitive
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
 from rothko.methods.classes import Partition
@@ -26,7 +27,6 @@ from rothko.metrics.published import Shown, shown_by
 from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer, within
 from rothko.metrics.venn import Venn
 from rothko.policy.policy import Policy
-from rothko.privacy.statistics import Domain, Sensitive
 from rothko.release.publish import ANSWERED_BY, Published, mean_name, statistics_asked
 from rothko.workload.boxes import boxes
 from rothko.workload.relations import excludes, implies

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,14 @@ import pyarrow.compute as pc
 from rothko.data.encode import rank
 from rothko.data.fold import folded, look_alikes
 from rothko.data.line import as_text
-from rothko.data.schema import NUMBER, typed
+from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
+from rothko.data.typed import NUMBER, typed
 from rothko.errors import InputError
 from rothko.policy import yaml as yaml_lines
 from rothko.policy.column_names import ABOUT, IDENTIFIERS, KNOWN, MEASURES, POSTAL, SENSITIVE, WEIGHTS, named
-from rothko.policy.policy import Column, Policy, Role
+from rothko.policy.policy import Column, Policy
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
 # ── what values look like ────────────────────────────────────────────────────────────────────────
@@ -104,6 +106,17 @@ class Draft:
         ]  # fmt: skip
         whole = {"rows": self.rows, "unique": self.unique, "notes": list(self.notes)}
         return {**whole, "columns": columns, "policy": self.policy.dump()}
+
+
+def as_policy(policy: Policy | Draft | str | Path | Mapping[str, Any]) -> Policy:
+    """A policy from a path, plain data or a draft."""
+    if isinstance(policy, Draft):
+        return policy.policy
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, str | Path):
+        return Policy.load(policy)
+    return Policy.model_validate(dict(policy))
 
 
 def draft(

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
+from rothko.data.hierarchy.spec import HierarchySpec, as_integer
 from rothko.errors import PolicyError
-from rothko.policy.hierarchies import HierarchySpec, as_integer
-from rothko.policy.yaml import Mistake, MistakeError, hint, show
+from rothko.mistakes import Mistake, MistakeError, hint, show
 
 # The registries are imported when they are needed: `import rothko.policy.policy` stays light.
 

@@ -6,10 +6,10 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic import TypeAdapter
 
-from rothko.policy import hierarchies as hierarchy_spec
+from rothko.data.hierarchy.spec import EXAMPLES, DateUnit, HierarchySpec
+from rothko.data.schema import Role
 from rothko.policy.entries import engines, is_needed, methods, parameters_of, requirements, tasks
-from rothko.policy.hierarchies import HierarchySpec
-from rothko.policy.policy import ColumnType, Publish, Role, RowOrder
+from rothko.policy.policy import ColumnType, Publish, RowOrder
 
 
 def json_schema() -> dict[str, Any]:
@@ -29,7 +29,7 @@ def json_schema() -> dict[str, Any]:
     column = {
         "role": {"enum": [role.value for role in Role]},
         "type": {"enum": list(get_args(ColumnType))},
-        "hierarchy": hierarchy_spec.json_schema(),
+        "hierarchy": _hierarchy_schema(),
         "order": {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, {"type": "null"}]},
         "weight": {"type": "number", "exclusiveMinimum": 0},
         "fold": {"type": "boolean"},
@@ -49,7 +49,7 @@ def json_schema() -> dict[str, Any]:
         **_object_schema(properties, ["columns", "privacy"]),
         "$defs": {
             "column": _object_schema(column, ["role"]) | {"allOf": roles},
-            "branch": hierarchy_spec.BRANCH_SCHEMA,
+            "branch": _BRANCH_SCHEMA,
         },
     }
 
@@ -65,10 +65,55 @@ def _named_schema(known: dict[str, Any]) -> dict[str, Any]:
         hints = get_type_hints(cls, include_extras=True)
         required = [p.name for p in parameters_of(cls) if is_needed(p)]
         schemas = {
-            p.name: hierarchy_spec.json_schema()
+            p.name: _hierarchy_schema()
             if HierarchySpec in get_args(hints[p.name])
             else TypeAdapter(hints[p.name]).json_schema()
             for p in parameters_of(cls)
         }
         described[name] = {"description": (cls.__doc__ or "").split("\n")[0], **_object_schema(schemas, required)}
     return _object_schema(described, []) | {"minProperties": 1, "maxProperties": 1}
+
+
+def _hierarchy_schema() -> dict[str, Any]:
+    """Describe the forms of a hierarchy as JSON Schema."""
+    number = {"type": "number"}
+    numbers = {"type": "array", "items": number, "minItems": 1}
+    units = {"type": "array", "items": {"enum": list(get_args(DateUnit))}, "minItems": 1}
+    branch = {"$ref": "#/$defs/branch"}
+    forms: dict[str, dict[str, Any]] = {
+        "mask": {"enum": ["right", "left"], "description": "the side whose characters are masked first"},
+        "intervals": numbers | {"items": {"type": "number", "exclusiveMinimum": 0}, "description": "widths, rising"},
+        "breaks": {"anyOf": [numbers, {"type": "array", "items": numbers, "minItems": 1}]},
+        "dates": units,
+        "tree": branch,
+    }
+    csv = {
+        "csv": {"type": "string", "minLength": 1},
+        "delimiter": {"type": "string", "minLength": 1, "maxLength": 1},
+        "encoding": {"type": "string"},
+    }
+    return {
+        "description": "how the values are generalised: a csv file, flat, auto, or one of the forms",
+        "anyOf": [
+            {"enum": ["flat", "auto", None]},
+            {"type": "string", "minLength": 1, "not": {"enum": list(EXAMPLES)}, "description": "a csv file"},
+            {"type": "object", "properties": csv, "required": ["csv"], "additionalProperties": False},
+            *(
+                {"type": "object", "properties": {kind: form}, "required": [kind], "additionalProperties": False}
+                for kind, form in forms.items()
+            ),
+        ],
+    }
+
+
+_BRANCH_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "object", "additionalProperties": {"$ref": "#/$defs/branch"}, "minProperties": 1},
+        {
+            "type": "array",
+            "minItems": 1,
+            "items": {"anyOf": [{"type": ["string", "number", "boolean", "null"]}, {"$ref": "#/$defs/branch"}]},
+        },
+    ]
+}
+"""What is below a label of a tree; refers to itself as ``#/$defs/branch``."""

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from enum import StrEnum
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
@@ -29,34 +28,24 @@ from pydantic import (
     model_validator,
 )
 
+from rothko.data.hierarchy.spec import HierarchySpec
+from rothko.data.schema import Role
 from rothko.errors import OutputError, PolicyError
+from rothko.mistakes import KeyPath, Mistake, MistakeError, hint, sentence, show
 from rothko.policy import entries as policy_entries
 from rothko.policy import yaml as yaml_lines
-from rothko.policy.hierarchies import HierarchySpec
-from rothko.policy.yaml import Flow, KeyPath, Mistake, MistakeError, hint, show
+from rothko.policy.yaml import Flow
 
 if TYPE_CHECKING:
     from rothko.privacy import Requirement
     from rothko.workload import Task
+    from rothko.workload.tasks import Model
 else:  # importing a policy loads no requirement; pydantic leaves the checking to `policy_entries.read` anyway
     Requirement = Task = Any
 
 ColumnType = Literal["auto", "number", "text", "date", "timestamp"]
 Publish = Literal["range", "region", "mean", "bounds"]
 RowOrder = Literal["random", "keep"]
-
-
-class Role(StrEnum):
-    """What a column is to somebody who tries to find a person in the release."""
-
-    IDENTIFIER = "identifier"
-    """Names the person; dropped."""
-    QUASI_IDENTIFIER = "quasi-identifier"
-    """May be known from elsewhere, such as age or zip; generalised."""
-    SENSITIVE = "sensitive"
-    """What must not be learnt about a person; released as it is, under the requirements."""
-    KEEP = "keep"
-    """Neither; released as it is."""
 
 
 class Column(BaseModel):
@@ -277,7 +266,7 @@ class Policy(BaseModel):
         try:
             return handler(data)
         except ValidationError as error:
-            raise PolicyError(yaml_lines.sentence(_mistakes(error, Policy), info.context)) from None
+            raise PolicyError(sentence(_mistakes(error, Policy), info.context)) from None
 
     def _misnamed(self, name: object, role: Role) -> str:
         if not isinstance(name, str):
@@ -322,6 +311,28 @@ class Policy(BaseModel):
     def kept(self) -> tuple[str, ...]:
         """The columns that are released as they are, beside the sensitive ones."""
         return self._with_role(Role.KEEP)
+
+    @property
+    def models(self) -> list[Model]:
+        """The tasks that predict a column."""
+        from rothko.workload.tasks import models
+
+        return models(self.workload)
+
+    @property
+    def modelled(self) -> list[str]:
+        """The columns that models predict or look at, each once."""
+        return list(dict.fromkeys(name for task in self.models for name in (task.target, *(task.features or ()))))
+
+    @property
+    def averaged(self) -> set[str]:
+        """The quasi-identifiers whose mean is published or asked for."""
+        from rothko.workload.tasks import Aggregate
+
+        if self.publish == "mean":
+            return {*self.quasi_identifiers}
+        asked = [task for task in self.workload if isinstance(task, Aggregate)]
+        return {name for task in asked if {"sum", "avg"} & {*task.functions} for name in task.of}
 
     @classmethod
     def quick(

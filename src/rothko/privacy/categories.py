@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.errors import PolicyError
 from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, Rule, whole_number
-from rothko.privacy.statistics import Domain, Statistics
+from rothko.privacy.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

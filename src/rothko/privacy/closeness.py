@@ -29,12 +29,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy import Hierarchy
+from rothko.data.domain import Domain
+from rothko.data.hierarchy.hierarchy import Hierarchy
+from rothko.data.hierarchy.spec import HierarchySpec
 from rothko.errors import PolicyError
-from rothko.policy.hierarchies import HierarchySpec
 from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_ratio, number
-from rothko.privacy.statistics import Domain, Statistics
+from rothko.privacy.statistics import Statistics
 
 Distance = Literal["equal", "ordered", "hierarchy"]
 EXACT = 2.0**53

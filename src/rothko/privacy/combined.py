@@ -13,11 +13,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.privacy.confidence import Sampling
 from rothko.privacy.diversity import confident_share, distinct, distinct_sql, share_sql, within_share
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_ratio, number, whole_number
-from rothko.privacy.statistics import Domain, Statistics
+from rothko.privacy.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

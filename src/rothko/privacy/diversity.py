@@ -14,9 +14,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, Rule, as_written, kernel_ratio, number, whole_number
-from rothko.privacy.statistics import Domain, Statistics
+from rothko.privacy.statistics import Statistics
 
 MARGIN = 1e-9
 """An entropy counts as reached only when it is above its bound by this much, which no rounding error is; the kernels

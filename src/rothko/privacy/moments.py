@@ -15,9 +15,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.privacy.confidence import Sampling, chi_square
 from rothko.privacy.requirement import Requirement, Rule, number
-from rothko.privacy.statistics import Domain, Statistics
+from rothko.privacy.statistics import Statistics
 
 ROUNDING = 2.0**-52
 EXACT = 2.0**53

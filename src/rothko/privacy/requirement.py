@@ -23,9 +23,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.errors import PolicyError
 from rothko.privacy.confidence import Sampling, Test
-from rothko.privacy.statistics import Domain, Statistics
+from rothko.privacy.statistics import Statistics
 
 MOST = 10**9
 """Numerators and denominators in the kernels: times a number of records they fit in 64 bits."""

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from rothko.data.fold import warn_of_look_alikes
-from rothko.data.schema import counts_texts, refuse_unnamed, with_one_missing
+from rothko.data.schema import counts_texts, refuse_unnamed
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
+from rothko.data.typed import with_one_missing
 from rothko.errors import PolicyError, nearest
-from rothko.flow import as_policy
-from rothko.policy.draft import Draft
+from rothko.policy.draft import Draft, as_policy
 from rothko.policy.policy import Policy
 from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP

@@ -1,7 +1,7 @@
 """Cells of a text file that a spreadsheet takes for a formula: written with an apostrophe before them.
 
 A cell is escaped if and only if it begins with one of ``= + - @``, a tab or a carriage return, and is not a number as
-:data:`rothko.data.schema.NUMBER` has it (or an infinite one). Escaping puts ``'`` before it, which spreadsheets take
+:data:`rothko.data.typed.NUMBER` has it (or an infinite one). Escaping puts ``'`` before it, which spreadsheets take
 for "this is text" and do not show. Reading a release, the apostrophe is taken off again by the same rule; a cell that
 came with one, ``'=x``, is then read as ``=x``.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rothko.data.schema import NUMBER_OR_INFINITE
+from rothko.data.typed import NUMBER_OR_INFINITE
 from rothko.release.sql import literal
 
 BEGINS = "[=+\\-@\t\r]"

@@ -1,7 +1,7 @@
 """The values of a sensitive column as the verifier counts them: texts by SQL, the same for the same value.
 
 What is one value is the policy's to say: with ``type: number`` 1, 1.0 and 1e0 are one, with ``fold: true`` texts that
-look alike are. The encoder decides the same in PyArrow (:mod:`rothko.data.schema`); nothing here calls it.
+look alike are. The encoder decides the same in PyArrow (:mod:`rothko.data.typed`); nothing here calls it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import duckdb
 
 from rothko.data.fold import BLANKS, UNSEEN
-from rothko.data.schema import DATE, NUMBER, TIMESTAMP, WHOLE
+from rothko.data.schema import Role
+from rothko.data.typed import DATE, NUMBER, TIMESTAMP, WHOLE
 from rothko.errors import InputError
-from rothko.policy.policy import Column, Role
+from rothko.policy.policy import Column
 from rothko.release.formulas import unescaped_sql
 from rothko.release.sql import literal
 

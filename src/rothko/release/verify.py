@@ -22,10 +22,10 @@ import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from rothko.data.domain import NUMBER, Domain
 from rothko.errors import VerificationError
 from rothko.policy.policy import Column
 from rothko.privacy.requirement import Requirement
-from rothko.privacy.statistics import NUMBER, Domain
 from rothko.release.sql import Batches, connect, file_literal, literal, parquet_rows
 from rothko.release.value_sql import value_of
 

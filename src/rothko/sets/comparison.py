@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 from rothko.comparison.trials import By, label, unbeaten, why
 from rothko.errors import InputError, PolicyError
-from rothko.progress import count_threads
+from rothko.progress import Progress, count_threads, silent
 from rothko.release.save import timed
 from rothko.sets.files import Reading, read_records
-from rothko.sets.flow import ADVERSARIES, Progress, SetRelease, as_method, check_k, publish
+from rothko.sets.flow import ADVERSARIES, SetRelease, as_method, check_k, publish
 from rothko.sets.methods.method import SetMethod
 from rothko.sets.records import Records
 from rothko.sets.utility import Utility
@@ -153,7 +153,7 @@ def compare(
     repeat: int = 1,
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> SetFrontier:
     """Run methods at several k on the same records, and measure what each keeps. Nothing is released.
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy import Hierarchy
+from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.source.csv import CsvOptions, check_encoding
 from rothko.data.source.open import Source, open_source
 from rothko.errors import InputError, nearest

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rothko import json_text
 from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, VerificationError, nearest
-from rothko.progress import count_threads
+from rothko.progress import Progress, count_threads, silent
 from rothko.release.certificate import LIBRARIES
 from rothko.release.place import Place
 from rothko.release.save import sha256, timed
@@ -37,9 +37,6 @@ from rothko.sets.verify import (
     write_sets,
 )
 
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how much of it is done, and how much there is to do."""
-
 ADVERSARIES = {
     "k-anonymity": "Whoever sees a published set and knows the original records finds at least k that it may be of.",
     "k1-anonymity": (
@@ -53,10 +50,6 @@ ADVERSARIES = {
     ),
 }
 """What a release protects against, in words."""
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
 
 
 class SavedSets(NamedTuple):
@@ -155,7 +148,7 @@ def anonymize(
     reading: Reading | None = None,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> SetRelease:
     """Publish for every record a set that k records have in common, and verify it.
 
@@ -199,7 +192,7 @@ def prepare(
     reading: Reading | None = None,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> SetRelease:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
     chosen = as_method(method)
@@ -229,7 +222,7 @@ def publish(
     seed: int,
     threads: int,
     timings: Mapping[str, float] | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     source: Path | None = None,
 ) -> SetRelease:
     """What a method makes of records, not yet verified.

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy import Hierarchy
+from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.errors import InputError, nearest
 from rothko.sets.cells import binned, cells, numbers_of
 from rothko.sets.utility import Utility, with_utility

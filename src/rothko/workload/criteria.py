@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.errors import InputError, WorkloadWarning
-from rothko.privacy.statistics import Domain
 from rothko.workload.features import Groups, groups_of
 from rothko.workload.tasks import Classify, Model, Select, Task, models
 

@@ -29,7 +29,7 @@ from decimal import Decimal
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from rothko.errors import PolicyError
-from rothko.policy.yaml import show
+from rothko.mistakes import show
 
 MOST_BOXES = 1_000
 """A predicate that falls into more is refused: ``or`` inside ``and`` multiplies."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field as Bounded  # for the JSON Schema
 
 from rothko.errors import PolicyError
-from rothko.policy.yaml import MistakeError, hint, show
+from rothko.mistakes import MistakeError, hint, show
 from rothko.workload.predicate import Predicate, one_line, parse
 
 Function = Literal["count", "sum", "avg", "min", "max"]
@@ -40,6 +40,9 @@ class Task:
 @dataclass(frozen=True, slots=True)
 class Model(Task):
     """A model that predicts a column; common to classification and regression."""
+
+    numeric: ClassVar[bool] = False
+    """Whether what is predicted is a number."""
 
     target: str
     """The column that the model predicts: sensitive or kept, released as it is."""
@@ -86,6 +89,7 @@ class Regress(Model):
     """Predict a number: classes are cut to lower its squared error (LeFevre et al. 2008, eq. 4)."""
 
     name: ClassVar[str] = "regress"
+    numeric: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +172,6 @@ class Aggregate(Task):
 def models(workload: Iterable[Task]) -> list[Model]:
     """The tasks that predict a column."""
     return [task for task in workload if isinstance(task, Model)]
-
-
-def columns_of_models(workload: Iterable[Task]) -> list[str]:
-    """The columns that models predict or look at, each once."""
-    return list(dict.fromkeys(name for task in models(workload) for name in (task.target, *(task.features or ()))))
 
 
 def _names(names: Any, example: str, *, at: tuple[str, str]) -> tuple[str, ...]:

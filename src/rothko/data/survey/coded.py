@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain, Sensitive
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
-from rothko.privacy.statistics import Domain, Sensitive
 
 
 @dataclass(frozen=True, slots=True)

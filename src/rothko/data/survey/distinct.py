@@ -1,7 +1,7 @@
 """The distinct values of a column and how many records have each, collected a batch at a time.
 
 Values are collected as the source stores them: what they are, which stand for a missing one and in which order they
-come is worked out once for each distinct value, when all have been seen (:func:`rothko.data.schema.typed_column`).
+come is worked out once for each distinct value, when all have been seen (:func:`rothko.data.typed.typed_column`).
 """
 
 from __future__ import annotations

@@ -11,12 +11,11 @@ import pyarrow as pa
 
 from rothko.data.encode import Codes, from_whole_numbers, make_grid
 from rothko.data.line import Line
-from rothko.data.schema import typed_column
+from rothko.data.schema import Schema
 from rothko.data.survey.distinct import as_stored, is_whole, presence
 from rothko.data.survey.lookup import Lookup, Numbers, as_numbers
+from rothko.data.typed import typed_column
 from rothko.errors import InputError
-from rothko.policy.policy import Policy
-from rothko.workload.tasks import Aggregate
 
 CELLS = 65_536
 """How many cells a grid has at most."""
@@ -25,7 +24,7 @@ CELLS = 65_536
 class Grid:
     """The cells of a column, and what was found in each as far as it was gone through."""
 
-    def __init__(self, name: str, sample: pa.ChunkedArray, policy: Policy) -> None:
+    def __init__(self, name: str, sample: pa.ChunkedArray, policy: Schema) -> None:
         self._name = name
         self._policy = policy
         values = self._typed(sample)
@@ -82,7 +81,7 @@ class Grid:
         return pa.array(numbers).cast(self._kind)
 
 
-def check_grid(name: str, kind: pa.DataType, policy: Policy) -> None:
+def check_grid(name: str, kind: pa.DataType, policy: Schema) -> None:
     """Refuse a column whose distinct values do not fit in memory and that cannot be cut in cells."""
     spec = policy.columns[name]
     many = f"Column {name!r} has more distinct values than the memory limit leaves room for"
@@ -94,6 +93,5 @@ def check_grid(name: str, kind: pa.DataType, policy: Policy) -> None:
             f"{many}, and only numbers and dates without a hierarchy can do with fewer; raise --memory, drop or keep "
             "it, or make it coarser before, for example by shorter codes."
         )
-    averages = [task for task in policy.workload if isinstance(task, Aggregate) and {"sum", "avg"} & {*task.functions}]
-    if policy.publish == "mean" or any(name in task.of for task in averages):
+    if name in policy.averaged:
         raise InputError(f"{many}, and its mean is asked for; raise --memory, or publish ranges.")

@@ -66,7 +66,7 @@ def _by_table(numbers: NDArray[np.int64], codes: Codes, absent: int, low: int, h
 
 
 def _by_search(numbers: Numbers, codes: Codes, absent: int) -> Lookup:
-    # What is no number counts as missing (rothko.data.schema), and is like no key.
+    # What is no number counts as missing (rothko.data.typed), and is like no key.
     keep = numbers == numbers
     order = np.argsort(numbers[keep])
     keys, of_key = numbers[keep][order], np.append(codes[keep][order], np.int32(-1))

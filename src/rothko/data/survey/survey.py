@@ -22,29 +22,23 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.data.encode import Codes, Means, guide_of, make_line, rank, takes_guide
 from rothko.data.line import Line
-from rothko.data.schema import left_as_text, typed_column
+from rothko.data.schema import Schema, left_as_text
 from rothko.data.source.open import PIECE_ROWS, Source
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.distinct import Distinct
 from rothko.data.survey.grid import Grid, check_grid
 from rothko.data.survey.lookup import Lookup, make_lookup
 from rothko.data.survey.reservoir import Reservoir
+from rothko.data.typed import typed_column
 from rothko.errors import InputError, VerificationError
-from rothko.policy.policy import Policy
-from rothko.privacy.statistics import Domain
-from rothko.workload.tasks import models
+from rothko.progress import Progress, silent
 
 LOOK = 1 << 18
 """Records after which it is decided whether the values of a column are too many."""
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how much of it is done, and how much there is."""
 SideBySide = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +111,7 @@ class _Reading:
     rows: int
 
     @classmethod
-    def of(cls, source: Source, policy: Policy, threads: int, rows: int) -> _Reading:
+    def of(cls, source: Source, policy: Schema, threads: int, rows: int) -> _Reading:
         names = tuple(name for name in source.names if name not in policy.identifiers)
         return cls(source, names, frozenset(left_as_text(policy)), threads, rows)
 
@@ -151,7 +145,7 @@ class _Ranked:
     """How many records have each of the typed values; missing last."""
 
     @classmethod
-    def of(cls, name: str, found: Distinct, policy: Policy) -> _Ranked:
+    def of(cls, name: str, found: Distinct, policy: Schema) -> _Ranked:
         column = typed_column(name, pa.chunked_array([found.values]), policy)
         ranks = np.empty(len(found.values), dtype=np.int32)
         values = rank(column, ranks)
@@ -164,7 +158,7 @@ class _Ranked:
         """The column as a sensitive one, or a target."""
         return Domain(name, self.values, self.counts)
 
-    def line(self, name: str, policy: Policy, means: Means | None) -> tuple[Line, Lookup]:
+    def line(self, name: str, policy: Schema, means: Means | None) -> tuple[Line, Lookup]:
         """The column as a quasi-identifier, and the lookup of its codes."""
         spec, missing = policy.columns[name], bool(self.counts[-1])
         line, where = make_line(name, self.values, spec, missing=missing, counts=self.counts[:-1], means=means)
@@ -191,13 +185,13 @@ class _Ranked:
 
 def survey(
     source: Source,
-    policy: Policy,
+    policy: Schema,
     *,
     sample: int,
     seed: int,
     memory: int,
     threads: int = 1,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     rows: int = PIECE_ROWS,
 ) -> Survey:
     """Go through a source and learn what it holds.
@@ -218,13 +212,14 @@ def survey(
     --------
     >>> from rothko.data.source.open import open_source
     >>> people = open_source({"age": [23, 27, 31, 23], "disease": ["flu", "cold", "flu", "flu"]})
+    >>> from rothko import Policy
     >>> policy = Policy.quick(people.names, qi=["age"], sensitive=["disease"], k=2)
     >>> found = survey(people, policy, sample=2, seed=0, memory=1_000_000)
     >>> found.outline.rows, found.sample.rows, [coded.codes[0].tolist() for coded in found.stream.batches()]
     (4, 2, [[0, 1, 2, 0]])
     """
     read = _Reading.of(source, policy, threads, rows)
-    tasks = models(policy.workload)
+    tasks = policy.models
     targets = tuple(dict.fromkeys(task.target for task in tasks))
     released = tuple(dict.fromkeys((*policy.sensitive, *targets)))
     with side_by_side(threads) as run:
@@ -264,7 +259,7 @@ def survey(
 def _first_look(
     read: _Reading,
     counted: Sequence[str],
-    policy: Policy,
+    policy: Schema,
     reservoir: Reservoir,
     memory: int,
     run: SideBySide,
@@ -312,7 +307,7 @@ def _make_room(found: Mapping[str, Distinct], memory: int, *, decide: bool = Tru
         max(found.values(), key=lambda distinct: distinct.bytes).give_up()
 
 
-def _check_grids(found: Mapping[str, Distinct], kinds: Mapping[str, pa.DataType], policy: Policy) -> None:
+def _check_grids(found: Mapping[str, Distinct], kinds: Mapping[str, pa.DataType], policy: Schema) -> None:
     for name, distinct in found.items():
         if distinct.full:
             check_grid(name, kinds[name], policy)
@@ -323,7 +318,7 @@ def _second_look(
     grids: Mapping[str, Grid],
     ranked: Mapping[str, _Ranked],
     guide: _Guide | None,
-    policy: Policy,
+    policy: Schema,
     run: SideBySide,
     progress: Progress,
 ) -> dict[str, Means]:

@@ -20,11 +20,11 @@ from rothko.engines.tree import Tree
 from rothko.metrics.loss import Loss
 from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
+from rothko.progress import Progress, silent
 from rothko.release.certificate import Certificate, Io
 from rothko.release.stream import Stream
 from rothko.release.verify import Verification
 
-Progress = Callable[[str, int, int], None]
 Check = Callable[[Outline], None]
 """Refuses a table that cannot be released as asked, before any cut is made."""
 PEEK = 10_000
@@ -46,7 +46,7 @@ def stream(
     spill_dir: Path | None = None,
     seed: int = 0,
     threads: int = 1,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> Stream:
     """Survey a source, and get ready to cut it part by part.
 

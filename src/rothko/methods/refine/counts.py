@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded
 from rothko.methods.layout import lay_out
-from rothko.privacy.statistics import Sensitive
 from rothko.workload.criteria import logarithms
 from rothko.workload.tasks import Classify
 

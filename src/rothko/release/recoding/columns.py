@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from rothko import json_text
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line, as_text
-from rothko.data.schema import match, typed, written_as_text
+from rothko.data.schema import match, written_as_text
 from rothko.data.source.open import open_source
+from rothko.data.typed import typed
 from rothko.methods.classes import Partition, Parts
 from rothko.policy.policy import Column, Policy
 from rothko.release.place import large_files

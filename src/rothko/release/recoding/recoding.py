@@ -33,10 +33,11 @@ from numpy.typing import NDArray
 
 from rothko import json_text
 from rothko.data.encode import Encoded, build_hierarchy
-from rothko.data.hierarchy import Hierarchy
+from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
-from rothko.data.schema import match, typed, written_as_text
+from rothko.data.schema import match, written_as_text
 from rothko.data.source.open import open_source
+from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, RothkoError
 from rothko.methods.classes import Cuts, Partition
 from rothko.policy.policy import Column, Policy

@@ -15,7 +15,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from rothko.policy.yaml import KeyPath, MistakeError, hint, show
+from rothko.mistakes import KeyPath, MistakeError, hint, show
 
 DateUnit = Literal["day", "month", "quarter", "year", "decade"]
 
@@ -76,7 +76,7 @@ class HierarchySpec:
             if written in ("flat", "auto"):
                 return cls(written)
             if written in _FORMS and written != "csv":
-                raise MistakeError(f"{written!r} needs a value; write {_EXAMPLES[written]}")
+                raise MistakeError(f"{written!r} needs a value; write {EXAMPLES[written]}")
             return cls("csv", written)
         if not isinstance(written, Mapping) or not written:
             raise MistakeError(
@@ -232,7 +232,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "dates": _units,
     "tree": _tree,
 }
-_EXAMPLES = {
+EXAMPLES = {
     "mask": "{mask: right}",
     "intervals": "{intervals: [5, 10]}",
     "breaks": "{breaks: [18, 65]}",
@@ -244,48 +244,3 @@ _EXAMPLES = {
 def as_integer(x: float) -> float:
     """Drop the point of a whole number, so that 2 and 2.0 are written, and hashed, alike."""
     return int(x) if isinstance(x, float) and x.is_integer() and abs(x) < 2**53 else x
-
-
-def json_schema() -> dict[str, Any]:
-    """Describe the forms of a hierarchy as JSON Schema."""
-    number = {"type": "number"}
-    numbers = {"type": "array", "items": number, "minItems": 1}
-    units = {"type": "array", "items": {"enum": list(get_args(DateUnit))}, "minItems": 1}
-    branch = {"$ref": "#/$defs/branch"}
-    forms: dict[str, dict[str, Any]] = {
-        "mask": {"enum": ["right", "left"], "description": "the side whose characters are masked first"},
-        "intervals": numbers | {"items": {"type": "number", "exclusiveMinimum": 0}, "description": "widths, rising"},
-        "breaks": {"anyOf": [numbers, {"type": "array", "items": numbers, "minItems": 1}]},
-        "dates": units,
-        "tree": branch,
-    }
-    csv = {
-        "csv": {"type": "string", "minLength": 1},
-        "delimiter": {"type": "string", "minLength": 1, "maxLength": 1},
-        "encoding": {"type": "string"},
-    }
-    return {
-        "description": "how the values are generalised: a csv file, flat, auto, or one of the forms",
-        "anyOf": [
-            {"enum": ["flat", "auto", None]},
-            {"type": "string", "minLength": 1, "not": {"enum": list(_EXAMPLES)}, "description": "a csv file"},
-            {"type": "object", "properties": csv, "required": ["csv"], "additionalProperties": False},
-            *(
-                {"type": "object", "properties": {kind: form}, "required": [kind], "additionalProperties": False}
-                for kind, form in forms.items()
-            ),
-        ],
-    }
-
-
-BRANCH_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        {"type": "object", "additionalProperties": {"$ref": "#/$defs/branch"}, "minProperties": 1},
-        {
-            "type": "array",
-            "minItems": 1,
-            "items": {"anyOf": [{"type": ["string", "number", "boolean", "null"]}, {"$ref": "#/$defs/branch"}]},
-        },
-    ]
-}
-"""What is below a label of a tree; refers to itself as ``#/$defs/branch``."""

@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from rothko.data.levels import balance, by_breaks, by_widths, join, period
+from rothko.data.hierarchy.levels import balance, by_breaks, by_widths, join, period
 from rothko.errors import HierarchyError
 
 ROOT = "*"

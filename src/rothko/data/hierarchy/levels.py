@@ -1,7 +1,7 @@
 """The levels of hierarchies that follow from a rule: intervals, periods of time, balanced groups.
 
 Each takes the distinct values of a column as arrays and returns arrays of labels, a level at a time, or the shape
-of a tree; :mod:`rothko.data.hierarchy` makes hierarchies of them.
+of a tree; :mod:`rothko.data.hierarchy.hierarchy` makes hierarchies of them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Hierarchies: how a person asks for one, the tree that is made of it, and the part of it that the data needs."""
