@@ -20,7 +20,7 @@ from benchmarks.timing import Case, best, report, side_by_side
 from rothko.flow import prepare
 from rothko.generate.agrawal import agrawal
 from rothko.policy.policy import Policy
-from rothko.release import save
+from rothko.release import meant
 from rothko.release.truth import Truth
 from rothko.release.verify import NO_MARKS
 
@@ -87,8 +87,8 @@ def _truth(path: Path) -> Case:
         with (
             patch.object(Truth, "of_rows", lambda self, **_: None),
             patch.object(Truth, "_check_coverage", lambda self: None),
-            patch.object(save, "ToldHashes", _Unhashed),
-            patch.object(save, "same", lambda *_: None),
+            patch.object(meant, "ToldHashes", _Unhashed),
+            patch.object(meant, "same", lambda *_: None),
         ):
             return _release(path, 50)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rothko.comparison.compare import compare
     from rothko.data.hierarchy.hierarchy import Hierarchy
     from rothko.data.source.csv import CsvOptions
-    from rothko.flow import Release, anonymize
+    from rothko.flow import anonymize
     from rothko.learn.anonymizer import Anonymizer
     from rothko.metrics.measure import measure
     from rothko.policy.draft import draft
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rothko.release.certificate import Certificate
     from rothko.release.check import check
     from rothko.release.recoding.recoding import Recoding
+    from rothko.release.release import Release
 
 _PLACES = {
     "Anonymizer": "rothko.learn.anonymizer",
@@ -31,7 +32,7 @@ _PLACES = {
     "Hierarchy": "rothko.data.hierarchy.hierarchy",
     "Policy": "rothko.policy.policy",
     "Recoding": "rothko.release.recoding.recoding",
-    "Release": "rothko.flow",
+    "Release": "rothko.release.release",
     "anonymize": "rothko.flow",
     "check": "rothko.release.check",
     "compare": "rothko.comparison.compare",

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded, encode
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts, match, written_as_text
-from rothko.data.source.csv import CsvOptions, typed_text
+from rothko.data.source.csv import CsvOptions
+from rothko.data.source.formats import is_text
 from rothko.data.source.open import Source, open_source
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
@@ -45,130 +42,18 @@ from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
 from rothko.release.kinds import refuse_unions
-from rothko.release.place import Place, place_of
 from rothko.release.publish import check_statistics, statistics_asked
-from rothko.release.recoding.recoding import Recoding, columns_of
-from rothko.release.rows import Rows
-from rothko.release.save import Saved as Saved
-from rothko.release.save import is_text, sha256, stage_recoding, timed, verified
-from rothko.release.staging import Staging
+from rothko.release.recoding.recoding import Recoding
+from rothko.release.release import Release
+from rothko.release.save import timed
 from rothko.release.stored import StoredRelease
 from rothko.release.stream import Stream, lost_by, public, published_classes, released_rows
-from rothko.release.truth import Told, Truth, typed_as
-from rothko.release.verify import Fingerprint, Verification
-from rothko.release.write import decoded, said_of, write_rows
+from rothko.release.truth import Told, Truth
+from rothko.release.verify import Verification
 from rothko.secret import Secret
 
 if TYPE_CHECKING:
     from rothko.engines.options import RothkoT
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Release:
-    """A table that may be released, with what vouches for it."""
-
-    certificate: Certificate
-    recoding: Recoding | None
-    """φ, for methods that have one."""
-    _rows: Rows
-    _truth: Truth
-    """What the rows must be, by the original."""
-    _sizes: NDArray[np.int64]
-    _source: Source
-    _threads: int = 1
-
-    def __repr__(self) -> str:
-        found = self.certificate.verification
-        return f"Release({found.rows:,} records in {found.classes:,} classes, verified: {found.holds})"
-
-    @property
-    def arrow(self) -> pa.Table:
-        """The released rows as an Arrow table; published texts are dictionaries of what is shown."""
-        return self._rows.to_arrow(threads=self._threads)
-
-    @property
-    def table(self) -> Any:
-        """The released rows, in the kind of table that came in."""
-        return self._source.restore(decoded(self.arrow))
-
-    @property
-    def classes(self) -> pa.Table:
-        """What each class publishes, and how many records it has."""
-        columns = [column for shown in self._rows.published.values() for column in shown]
-        shown = {column.name: column.values.take(pa.array(column.of_class)) for column in columns}
-        return pa.table({**shown, "records": self._sizes})
-
-    def verified(self) -> Release:
-        """The same release, verified as it is in memory; an error where it does not hold what was asked."""
-        timings = dict(self.certificate.timings)
-        with timed(timings, "verify"):
-            checked = self._verified(self.arrow, self._truth.of_rows(text=False))
-        return replace(self, certificate=replace(self.certificate, verification=checked, timings=timings))
-
-    def save(self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False) -> Saved:
-        """Write data and certificate to a folder, or beside a file under its name; verify what was written.
-
-        Nothing is in place before it is verified, and nothing stays if it fails. With ``overwrite`` the older release
-        at this place goes.
-
-        Parameters
-        ----------
-        recoding
-            Where the recoding goes, which is not for publication: a JSON file, or a folder. True: into a folder of its
-            own beside the release; False: it is not written.
-        """
-        asked = recoding if self.recoding is not None else False
-        place = place_of(out, self._source.path, self.certificate.policy, recoding=asked, overwrite=overwrite)
-        timings = dict(self.certificate.timings)
-        with place.staging() as stage, ThreadPoolExecutor(2) as pool:
-            temporary = stage.place_for(place.data)
-            # Writing and verifying leave the interpreter free: the recoding is put together beside them.
-            recoded = pool.submit(self._stage_recoding, place.recoding, stage)
-            with timed(timings, "write"):
-                rows = self._as_written(place.data)
-                types = typed_as(rows.kept, self._rows.kept)
-                wanted = pool.submit(self._truth.of_rows, text=is_text(place.data), types=types)
-                escape = self.certificate.policy.csv.escape_formulas
-                escaped = write_rows(rows, temporary, escape=escape, threads=self._threads)
-            with timed(timings, "verify"):
-                hashed = pool.submit(sha256, temporary)
-                checked = self._verified(temporary, wanted.result(), rows.schema, types)
-            certificate = replace(
-                self.certificate,
-                verification=checked,
-                timings=timings,
-                file=place.data.name,
-                sha256=hashed.result(),
-                recoding=recoded.result(),
-                notes=(*self.certificate.notes, *said_of(escaped)),
-            )
-            stage.write(place.certificate, certificate.to_json())
-            stage.commit()
-        return Saved(place.data, place.certificate, place.recoding if certificate.recoding else None, certificate)
-
-    def _stage_recoding(self, path: Path | None, stage: Staging) -> dict[str, str]:
-        """Write the recoding, if there is one and it is asked for; the hashes of its files."""
-        return {} if self.recoding is None or path is None else stage_recoding(self.recoding.files(path), stage)
-
-    def _verified(
-        self,
-        data: Path | pa.Table,
-        wanted: Fingerprint,
-        schema: pa.Schema | None = None,
-        types: Mapping[str, pa.DataType] | None = None,
-    ) -> Verification:
-        names = {name: [column.name for column in shown] for name, shown in self._rows.published.items()}
-        return verified(
-            data, len(self._rows.classes), self._rows.columns, names, self.certificate.policy, told=self._truth.told,
-            wanted=wanted, schema=schema, types=types, threads=self._threads,
-        )  # fmt: skip
-
-    def _as_written(self, data: Path) -> Rows:
-        """The rows; kept columns of a text file get their types back in a file that has types."""
-        if is_text(data) or not is_text(self._source.path):
-            return self._rows
-        kept = {name: typed_text(column) for name, column in columns_of(self._rows.kept)}
-        return replace(self._rows, kept=pa.table(kept))
 
 
 def anonymize(

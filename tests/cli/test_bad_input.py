@@ -19,8 +19,8 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from rothko.flow import Release
 from rothko.privacy import KAnonymity
+from rothko.release.release import Release
 from rothko.release.verify import Finding, Verification, verify
 
 SECRET = "Zx9-SECRET"
@@ -686,7 +686,7 @@ def test_what_fails_verification_is_not_released(out: str, rothko, folder, monke
         bad = Finding(KAnonymity(k=2), 2, 1, False, found.classes, 3, 3)
         return replace(found, findings=(bad, *found.findings[1:]))
 
-    monkeypatch.setattr("rothko.release.save.verify", failing)
+    monkeypatch.setattr("rothko.release.meant.verify", failing)
     before = everything_in(folder)
     ran = rothko("anonymize", "people.csv", "--policy", "policy.yaml", "--out", out)
     assert_refused(ran, 4, "k-anonymity with k = 2 does not hold in 3 of")
@@ -695,7 +695,7 @@ def test_what_fails_verification_is_not_released(out: str, rothko, folder, monke
 
 @pytest.mark.parametrize("change", [{"rows": 11}, {"columns": ("age", "sex")}])
 def test_a_file_that_is_not_what_it_should_be_is_not_released(change: dict[str, Any], rothko, folder, monkeypatch):
-    monkeypatch.setattr("rothko.release.save.verify", lambda *a, **o: replace(verify(*a, **o), **change))
+    monkeypatch.setattr("rothko.release.meant.verify", lambda *a, **o: replace(verify(*a, **o), **change))
     lay_out(folder, {})
     before = everything_in(folder)
     assert_refused(rothko(*BY_POLICY.split()), 4, "other rows or columns")
@@ -709,7 +709,7 @@ def test_a_bug_is_told_without_cell_values(rothko, folder, monkeypatch):
     def stumble(*_: Any, **__: Any) -> None:
         raise ValueError(f"cannot convert {SECRET}")
 
-    monkeypatch.setattr("rothko.release.save.verify", stumble)
+    monkeypatch.setattr("rothko.release.meant.verify", stumble)
     before = everything_in(folder)
     ran = rothko(*BY_POLICY.split())
     assert ran.code == 1

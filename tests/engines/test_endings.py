@@ -87,7 +87,7 @@ PHASES = {
     "repartition": ("rothko-t", "rothko.engines.disk.spilled:Writer.close"),
     "prune": ("rothko-s", "rothko.engines.rothko_s:prune"),
     "write": ("rothko-t", "rothko.release.stream:RowsFile.write"),
-    "verify": ("rothko-s", "rothko.release.stored:verified"),
+    "verify": ("rothko-s", "rothko.release.meant:verify"),
     "certify": ("rothko-t", "rothko.release.staging:write_content"),
 }
 

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 import rothko as rk
 from rothko.data.typed import typed
 from rothko.errors import InfeasibleError, PrivacyWarning
-from rothko.flow import Release
 from rothko.release.recoding import recoding as recoding_module
+from rothko.release.release import Release
 
 settings.register_profile("releases", max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 releases = settings.get_profile("releases")

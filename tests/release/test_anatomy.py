@@ -19,6 +19,7 @@ from rothko.errors import InfeasibleError, OutputError, PolicyError, PrivacyWarn
 from rothko.policy.policy import Policy
 from rothko.release import anatomy as module
 from rothko.release.anatomy import AnatomyRelease, requirements_of, verified_pair
+from rothko.release.staging import sha256
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow")
 
@@ -129,8 +130,8 @@ def test_both_tables_are_saved_verified(ending: str, tmp_path: Path) -> None:
     )
     certificate = json.loads(saved.certificate_path.read_text("utf-8"))
     assert certificate["verified"]
-    assert certificate["file_sha256"] == module.sha256(saved.data)
-    assert certificate["files"] == {path.name: module.sha256(path) for path in (saved.data, saved.sensitive_path)}
+    assert certificate["file_sha256"] == sha256(saved.data)
+    assert certificate["files"] == {path.name: sha256(path) for path in (saved.data, saved.sensitive_path)}
     assert certificate["loss"]["gcp"] is None
     if ending == ".parquet":
         assert pq.read_table(saved.data)["age"].type == pa.int64()

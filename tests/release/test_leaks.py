@@ -26,8 +26,8 @@ import pytest
 
 import rothko as rk
 from rothko.data.source.csv import CsvOptions
-from rothko.flow import Release
 from rothko.release import write
+from rothko.release.release import Release
 
 ROWS = 400
 SECRET = "SECRET"

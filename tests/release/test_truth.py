@@ -14,9 +14,10 @@ import pytest
 import rothko as rk
 from rothko.data.source.open import open_source
 from rothko.errors import VerificationError
-from rothko.flow import Release, in_memory, prepare
+from rothko.flow import in_memory, prepare
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.publish import Published
+from rothko.release.release import Release
 from rothko.release.sql import connect
 from rothko.release.write import RowsFile
 

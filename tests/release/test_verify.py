@@ -27,6 +27,7 @@ from rothko.privacy import (
     TCloseness,
     VarianceDiversity,
 )
+from rothko.release.sql import Limits
 from rothko.release.verify import Finding, verify
 from rothko.release.write import write_table
 from twins import mondrian as plain
@@ -124,7 +125,7 @@ def test_a_table_is_verified_as_counting_by_hand_does(
     columns: dict[str, list[Any]], missing: tuple[str, ...], threads: int
 ) -> None:
     table = pa.table({name: pa.array(c, pa.int64() if name == "n" else pa.string()) for name, c in columns.items()})
-    check(verify(table, REQUIREMENTS, QUASI, missing=missing, threads=threads), columns, missing)
+    check(verify(table, REQUIREMENTS, QUASI, missing=missing, limits=Limits(threads)), columns, missing)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -143,7 +144,7 @@ def test_every_requirement_is_verified_as_its_definition_says(
     if kind == pa.float64() and name in ("p-alpha", "t-closeness"):
         kind = pa.int64()  # their categories and trees have 1, and a float is written 1.0
     cells = pa.array(columns["s"], pa.int64()).cast(kind)
-    found = verify(pa.table({"q": columns["q"], "s": cells}), [requirement], {"q": ["q"]}, threads=threads)
+    found = verify(pa.table({"q": columns["q"], "s": cells}), [requirement], {"q": ["q"]}, limits=Limits(threads))
     assert [finding.requirement for finding in found.findings] == list(requirement.parts)
     for part, finding in zip(requirement.parts, found.findings, strict=True):
         expected = brute_force(columns, ["q"], part)
@@ -320,5 +321,5 @@ def test_names_that_differ_only_in_case(tmp_path: Path, ending: str | None) -> N
 
 def test_a_table_of_several_chunks() -> None:
     table = pa.concat_tables([pa.table({"q": ["x"], "s": ["u"]}), pa.table({"q": ["y", "x"], "s": ["u", "v"]})])
-    found = verify(table, [KAnonymity(k=2), DistinctLDiversity(l=2, of="s")], {"q": ["q"]}, threads=2)
+    found = verify(table, [KAnonymity(k=2), DistinctLDiversity(l=2, of="s")], {"q": ["q"]}, limits=Limits(2))
     assert [facts(finding) for finding in found.findings] == [(1.0, 2, 1, 1), (1.0, 2, 1, 1)]

@@ -13,8 +13,9 @@ from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rothko.data.source.csv import CsvOptions
-    from rothko.flow import Saved
     from rothko.policy.policy import Policy
+    from rothko.release.certificate import Certificate
+    from rothko.release.save import Saved
 
 
 def register(app: typer.Typer) -> None:
@@ -153,7 +154,7 @@ def _with_options(policy: Policy, **given: Any) -> Policy:
     return policy.but(method={method.name: {p.name: getattr(method, p.name) for p in fields(method)} | changes})
 
 
-def _show(saved: Saved, as_json: bool) -> None:
+def _show(saved: Saved[Certificate], as_json: bool) -> None:
     """The verdict, as the certificate of the written bytes has it."""
     from rothko.cli import console
 

@@ -40,7 +40,7 @@ def measure(
     original
         The table that was released.
     release
-        A :class:`~rothko.flow.Release`, or any table that publishes values, ranges, sets or tree labels.
+        A :class:`~rothko.release.release.Release`, or any table that publishes values, ranges, sets or tree labels.
     policy
         Roles, hierarchies, weights and the workload; a Release brings its own.
 

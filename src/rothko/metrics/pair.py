@@ -23,10 +23,10 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.line import Line, as_text
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.formats import is_text
 from rothko.data.source.open import Source, open_source
 from rothko.data.typed import typed, with_one_missing
 from rothko.errors import InputError, PolicyError, nearest
-from rothko.flow import Release
 from rothko.metrics.extent import Extent
 from rothko.metrics.published import Shown, read_shown
 from rothko.metrics.workload import combined
@@ -38,7 +38,7 @@ from rothko.release.check import published_in
 from rothko.release.formulas import unescaped
 from rothko.release.publish import bounds_names
 from rothko.release.recoding.recoding import columns_of
-from rothko.release.save import is_text
+from rothko.release.release import Release
 from rothko.release.stored import StoredRelease
 from rothko.release.write import decoded
 from rothko.workload.tasks import models
@@ -152,8 +152,8 @@ def read_pair(
     original
         The table that was released.
     release
-        A :class:`~rothko.flow.Release`, an :class:`~rothko.release.anatomy.AnatomyRelease` or two tables like it
-        (:class:`Anatomy`), or any table that publishes values, ranges, sets or tree labels.
+        A :class:`~rothko.release.release.Release`, an :class:`~rothko.release.anatomy.AnatomyRelease` or two tables
+        like it (:class:`Anatomy`), or any table that publishes values, ranges, sets or tree labels.
     policy
         Roles, hierarchies, weights and the workload; a Release brings its own.
     beside

@@ -126,8 +126,8 @@ def range_counts(
     original
         The table that was released.
     release
-        A :class:`~rothko.flow.Release`, an :class:`~rothko.metrics.pair.Anatomy`, or any table that publishes values,
-        ranges, sets or tree labels.
+        A :class:`~rothko.release.release.Release`, an :class:`~rothko.metrics.pair.Anatomy`, or any table that
+        publishes values, ranges, sets or tree labels.
     policy
         Roles and hierarchies; a Release brings its own.
     queries

@@ -8,10 +8,10 @@ both together must be the records that were meant to leave.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from rothko.data.fold import warn_of_look_alikes
 from rothko.data.line import Kind, Line
 from rothko.data.schema import counts_texts
 from rothko.data.source.csv import typed_text
+from rothko.data.source.formats import is_text
 from rothko.data.source.open import Source
 from rothko.data.typed import typed_column
 from rothko.errors import PolicyError, VerificationError
@@ -31,16 +32,17 @@ from rothko.policy.policy import Column, Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
 from rothko.release.kinds import refuse_unions
-from rothko.release.place import Place, place_of
+from rothko.release.meant import Meant
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
 from rothko.release.recoding.recoding import columns_of
+from rothko.release.release import TableRelease
 from rothko.release.rows import random_order
-from rothko.release.save import Saved, is_text, sha256, timed
-from rothko.release.sql import connect
-from rothko.release.truth import Told, check_rows, expected, typed_as
-from rothko.release.verify import Verification, is_text_file, open_table, verify
-from rothko.release.write import as_rows, decoded, said_of, write_table
+from rothko.release.save import Outgoing, Unverified, timed
+from rothko.release.sql import UNLIMITED, Limits
+from rothko.release.truth import Told, ToldHashes, typed_as
+from rothko.release.verify import Verification, open_table, verify
+from rothko.release.write import as_rows, decoded, write_table
 from rothko.secret import Secret
 
 GROUP, COUNT = "group", "count"
@@ -48,12 +50,14 @@ GROUP, COUNT = "group", "count"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AnatomyRelease:
-    """Two tables that may be released together; it has what a :class:`~rothko.flow.Release` has, as far as there is."""
+class AnatomyRelease(TableRelease):
+    """Two tables that may be released together: what a release has, as far as there is."""
+
+    two_tables: ClassVar[bool] = True
+    classes_are: ClassVar[str] = "groups"
 
     certificate: Certificate
-    arrow: pa.Table
-    """The quasi-identifiers and the columns that are kept, exact, with the group of each record."""
+    _exact: pa.Table
     sensitive_arrow: pa.Table
     """The sensitive values of each group, and how many of its records have each."""
     _told: tuple[Told, Told]
@@ -61,19 +65,15 @@ class AnatomyRelease:
     _source: Source
     _threads: int = 1
 
-    def __repr__(self) -> str:
-        found = self.certificate.verification
-        return f"AnatomyRelease({found.rows:,} records in {found.classes:,} groups, verified: {found.holds})"
+    @property
+    def arrow(self) -> pa.Table:
+        """The quasi-identifiers and the columns that are kept, exact, with the group of each record."""
+        return self._exact
 
     @property
     def recoding(self) -> None:
         """There is none: nothing is generalised."""
         return
-
-    @property
-    def table(self) -> Any:
-        """The quasi-identifiers, in the kind of table that came in."""
-        return self._source.restore(decoded(self.arrow))
 
     @property
     def sensitive(self) -> Any:
@@ -88,61 +88,34 @@ class AnatomyRelease:
 
     def verified(self) -> AnatomyRelease:
         """The same release, verified as it is in memory; an error where it does not hold what was asked."""
-        timings = dict(self.certificate.timings)
-        with timed(timings, "verify"):
-            checked = self._verified(self.arrow, self.sensitive_arrow)
-        return replace(self, certificate=replace(self.certificate, verification=checked, timings=timings))
+        return replace(self, certificate=self._checked(partial(self._verified, self.arrow, self.sensitive_arrow)))
 
-    def save(self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False) -> Saved:
-        """Write both tables and the certificate to a folder, or beside a file under its name; verify what was written.
+    def _recodes(self) -> bool:
+        return False
 
-        The sensitive table is called as the other, with ``_sensitive`` before the ending. Nothing is in place before
-        both are verified, and nothing stays if that fails. There is no recoding to be written.
-        """
-        policy = self.certificate.policy
-        place = place_of(out, self._source.path, policy, recoding=False, two_tables=True, overwrite=overwrite)
-        timings = dict(self.certificate.timings)
-        with place.staging() as stage, ThreadPoolExecutor(2) as pool:
-            places = stage.place_for(place.data), stage.place_for(place.sensitive)
-            escape, escaped = self.certificate.policy.csv.escape_formulas, set[str]()
-            with timed(timings, "write"):
-                for table, at in zip((self.arrow, self.sensitive_arrow), places, strict=True):
-                    escaped |= write_table(self._as_written(table, at), at, escape=escape)
-            with timed(timings, "verify"):
-                hashes = [pool.submit(sha256, at) for at in places]
-                checked = self._verified(*places)
-            certificate = replace(
-                self.certificate,
-                verification=checked,
-                timings=timings,
-                file=place.data.name,
-                sha256=hashes[0].result(),
-                beside={place.sensitive.name: hashes[1].result()},
-                notes=(*self.certificate.notes, *said_of(escaped)),
-            )
-            stage.write(place.certificate, certificate.to_json())
-            stage.commit()
-        return Saved(place.data, place.certificate, None, certificate, place.sensitive)
+    def _write(self, out: Outgoing) -> Unverified[Certificate]:
+        escaped: set[str] = set()
+        with timed(out.timings, "write"):
+            for table, at in zip((self.arrow, self.sensitive_arrow), out.files, strict=True):
+                escape = self.certificate.policy.csv.escape_formulas
+                escaped |= write_table(self._as_written(table, at), at, escape=escape)
+        return Unverified(partial(self._verified, *out.files), self._certified, escaped)
 
     def _verified(self, data: Path | pa.Table, sensitive: Path | pa.Table) -> Verification:
+        limits = Limits(self._threads)
         for place, told, table in zip((data, sensitive), self._told, (self.arrow, self.sensitive_arrow), strict=True):
             written = self._as_written(table, place) if isinstance(place, Path) else table
             types = typed_as(written, decoded(table))
-            with connect(self._threads) as connection:
-                wanted = expected(told, text=is_text_file(place), types=types, connection=connection)
-            check_rows(place, told, wanted, schema=as_rows(written).schema, types=types, threads=self._threads)
+            with limits.connect() as connection:
+                wanted = ToldHashes(told, is_text(place), types).expected(connection)
+            schema = as_rows(written).schema
+            Meant(table.num_rows, tuple(table.column_names), told, wanted, {}, schema, types).check_rows(place, limits)
         columns = self.arrow.column_names, self.sensitive_arrow.column_names
         policy = self.certificate.policy
         checked = verified_pair(
-            data,
-            sensitive,
-            columns,
-            self.arrow.num_rows,
-            requirements_of(policy),
-            policy.missing,
-            values=policy.columns,
-            threads=self._threads,
-        )
+            data, sensitive, columns, self.arrow.num_rows, requirements_of(policy), policy.missing,
+            values=policy.columns, limits=limits,
+        )  # fmt: skip
         return replace(checked, true=True)
 
     def _as_written(self, table: pa.Table, place: Path) -> pa.Table:
@@ -239,7 +212,7 @@ def verified_pair(
     missing: Sequence[str] = (),
     *,
     values: Mapping[str, Column] | None = None,
-    threads: int = 1,
+    limits: Limits = UNLIMITED,
 ) -> Verification:
     """Verify two tables, and fail closed.
 
@@ -254,7 +227,7 @@ def verified_pair(
     values
         Sensitive column → what the policy says of it.
     """
-    with connect(threads) as connection:
+    with limits.connect() as connection:
         found = open_table(connection, data, {GROUP}, "exact"), open_table(connection, sensitive, columns[1], "hidden")
         if found != (tuple(columns[0]), tuple(columns[1])):
             raise _failed("the written tables have other columns than they should")
@@ -282,7 +255,7 @@ def verified_pair(
         each = connection.sql("SELECT g, v FROM counted, range(counted.n)").to_arrow_table()
     checked = verify(
         each.rename_columns([GROUP, columns[1][1]]), requirements, {GROUP: [GROUP]}, missing=missing, values=values,
-        threads=threads,
+        limits=limits,
     )  # fmt: skip
     for finding in checked.findings:
         if not finding.holds:

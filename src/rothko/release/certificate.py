@@ -5,10 +5,11 @@ No cell values of the input, no path of it: the certificate may go with the data
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rothko import json_text
 from rothko.metrics.loss import Loss
@@ -45,6 +46,20 @@ class Io:
 
 
 @dataclass(frozen=True, slots=True)
+class Seal:
+    """What is known of a release when it is written."""
+
+    files: Mapping[str, str]
+    """What is released → its hash, the data first."""
+    recoding: Mapping[str, str]
+    """Files of the recoding, which is not released → their hashes."""
+    notes: tuple[str, ...]
+    """What a person should know of the files."""
+    timings: Mapping[str, float]
+    """Seconds by stage."""
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """A record of one release."""
 
@@ -69,6 +84,20 @@ class Certificate:
     """What the engine read and wrote; None for the one in memory."""
     key: str | None = None
     """Where the secret comes from that parts equal records or groups: drawn, or given; None where there is no need."""
+
+    def sealed(self, seal: Seal) -> Self:
+        """The certificate of what was written."""
+        (file, digest), *beside = seal.files.items()
+        stages = {stage: self.timings.get(stage, 0.0) + taken for stage, taken in seal.timings.items()}
+        return replace(
+            self,
+            file=file,
+            sha256=digest,
+            beside=dict(beside),
+            recoding=dict(seal.recoding),
+            notes=(*self.notes, *seal.notes),
+            timings=self.timings | stages,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

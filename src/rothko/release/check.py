@@ -20,6 +20,7 @@ from rothko.policy.policy import Policy
 from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP
 from rothko.release.publish import bounds_names, mean_name
+from rothko.release.sql import Limits
 from rothko.release.verify import Verification, verify
 
 
@@ -82,7 +83,12 @@ def check(
     unfolded = [name for name in policy.sensitive if counts_texts(policy.columns[name])]
     warn_of_look_alikes({name: _distinct(table[name]) for name in unfolded}, stacklevel=2)
     found = verify(
-        table, policy.privacy, shown, missing=policy.missing, values=policy.columns, threads=count_threads(threads)
+        table,
+        policy.privacy,
+        shown,
+        missing=policy.missing,
+        values=policy.columns,
+        limits=Limits(count_threads(threads)),
     )
     return Check(found, tuple(name for name in policy.identifiers if name in source.names))
 

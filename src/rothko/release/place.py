@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rothko import json_text, private
+from rothko.data.source.formats import ending_like
 from rothko.errors import OutputError
 from rothko.policy.policy import Policy
 from rothko.release.commit import state
-from rothko.release.save import sha256, suffix_like
-from rothko.release.staging import Claim, Staging, staging
+from rothko.release.staging import Claim, Staging, sha256, staging
 from rothko.release.write import ENDINGS, explained
 
 LINE_ENDINGS = (".txt", ".dat", ".txt.gz", ".dat.gz")
@@ -31,7 +31,8 @@ RECODING = "recoding.json"
 class Place:
     """The names of a release, looked at before any work is done."""
 
-    data: Path
+    tables: tuple[Path, ...]
+    """Where the data goes, and the table beside it, where there are two."""
     certificate: Path
     recoding: Path | None
     """Where the recoding goes; None where it is not to be written."""
@@ -69,7 +70,8 @@ class Place:
         own = recoding_place(out if folder is not None else data)
         asked = own if isinstance(recoding, bool) else recoding_file(Path(recoding))
         certificate = certificate_of(data, folder)
-        names = [data, *([sensitive_of(data)] if two_tables else ()), certificate, asked, *large_files(asked)]
+        tables = (data, sensitive_of(data)) if two_tables else (data,)
+        names = [*tables, certificate, asked, *large_files(asked)]
         if len({name.absolute() for name in names}) < len(names):
             raise OutputError(f"The recoding cannot be written to {str(asked)!r}: the release itself goes there.")
         claim = _claim(names, certificate, data, (asked, own), overwrite, tuple(inputs))
@@ -80,7 +82,7 @@ class Place:
             except OutputError as error:
                 hint = "put the recoding elsewhere with --recoding, or leave it out with --no-recoding"
                 raise OutputError(f"{str(error).rstrip('.')}; {hint}.") from None
-        return cls(data, certificate, None if recoding is False else asked, claim)
+        return cls(tables, certificate, None if recoding is False else asked, claim)
 
     @classmethod
     def of_file(cls, data: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Place:
@@ -89,12 +91,12 @@ class Place:
         names = [data, certificate, own, *large_files(own)]
         claim = _claim(names, certificate, data, (own,), overwrite, tuple(inputs))
         _writable(data.parent)
-        return cls(data, certificate, None, claim)
+        return cls((data,), certificate, None, claim)
 
     @property
-    def sensitive(self) -> Path:
-        """Where the sensitive values go, where they are a table of their own."""
-        return sensitive_of(self.data)
+    def data(self) -> Path:
+        """Where the data goes."""
+        return self.tables[0]
 
     def staging(self) -> contextlib.AbstractContextManager[Staging]:
         """Files on their way to this place."""
@@ -127,7 +129,7 @@ def place_of(
     read = (*([] if source is None else [source]), *hierarchies, *inputs)
     return Place.of(
         Path(out),
-        suffix=suffix_like(source),
+        suffix=ending_like(source),
         recoding=recoding,
         two_tables=two_tables,
         overwrite=overwrite,

@@ -45,6 +45,11 @@ class Rows:
         return [n for name in self.names for n in ([c.name for c in self.published.get(name, ())] or [name])]
 
     @property
+    def published_names(self) -> dict[str, tuple[str, ...]]:
+        """Quasi-identifier → the names of its published columns."""
+        return {name: tuple(column.name for column in shown) for name, shown in self.published.items()}
+
+    @property
     def schema(self) -> pa.Schema:
         """The types of the released columns."""
         kinds = {field.name: field.type for field in self.kept.schema}

@@ -1,127 +1,128 @@
-"""The last steps of every release: verify what was written, certify it, move it into place."""
+"""One way out for every release: place → stage → write → verify beside hash → certify → commit.
+
+Releases differ in what they write and in the query that verifies it, and in nothing else. So a release gives
+:func:`save` its place, which was looked at before any work, and one function, which writes to the files that it is
+handed and says how these are verified and certified::
+
+    def save(self, out, *, overwrite=False):
+        place = out if isinstance(out, Place) else Place.of_file(Path(out), overwrite=overwrite)
+        return save(place, self._write)
+
+    def _write(self, out: Outgoing) -> Unverified[Certificate]:
+        [data] = out.files  # more, where the place has more
+        with timed(out.timings, "write"):
+            escaped = write_my_rows(data)
+        return Unverified(
+            verify=lambda: my_query(data),  # a Verification; raises VerificationError where the bytes fail
+            certify=lambda checked: replace(self.certificate, verification=checked),
+            escaped=escaped,
+        )
+
+A certificate is anything that can be ``sealed`` (told the names and hashes of what was written) and put into JSON: see
+:class:`rothko.release.certificate.Certificate`.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
-import pyarrow as pa
-
-from rothko.errors import VerificationError
-from rothko.policy.policy import Policy
-from rothko.release.certificate import Certificate
-from rothko.release.truth import Told, ToldHashes, check_rows, same
-from rothko.release.verify import Fingerprint, Verification, check_schema, is_text_file, verify
-from rothko.release.write import Content
-
-if TYPE_CHECKING:
-    from rothko.release.staging import Staging
-
-TEXT = (".csv", ".tsv")
-"""Endings of files whose columns have no types."""
+from rothko.release.certificate import Seal
+from rothko.release.place import Place
+from rothko.release.staging import Staging, sha256
+from rothko.release.verify import Verification
+from rothko.release.write import Content, said_of
 
 
-class Saved(NamedTuple):
+class Sealable(Protocol):
+    """A certificate, as far as :func:`save` has to do with it."""
+
+    def sealed(self, seal: Seal) -> Self:
+        """The same, of what was written."""
+        ...
+
+    def to_json(self) -> str:
+        """As it is saved."""
+        ...
+
+
+Certified = TypeVar("Certified", bound=Sealable)
+
+
+class Saved(NamedTuple, Generic[Certified]):
     """Where a release was written, and the certificate of the written bytes."""
 
     data: Path
     certificate_path: Path
     recoding_path: Path | None
-    certificate: Certificate
+    certificate: Certified
     sensitive_path: Path | None = None
     """The second table, where the method releases two."""
 
 
-def suffix_like(path: Path | None) -> str:
-    """The ending of a release of this file, where none is asked for."""
-    if path is None:
-        return ".parquet"
-    name = path.name.lower().removesuffix(".gz")
-    endings = {
-        ".tsv": ".tsv",
-        ".csv": ".csv",
-        ".txt": ".csv",
-        ".arrow": ".arrow",
-        ".feather": ".feather",
-        ".ipc": ".arrow",
-    }
-    return endings.get(Path(name).suffix, ".parquet")
+@dataclass(slots=True)
+class Outgoing:
+    """The files of a release on their way out, handed to it to be written."""
+
+    files: tuple[Path, ...]
+    """Where to write, the data first."""
+    timings: dict[str, float]
+    """Seconds by stage, to add to."""
+    _stage: Staging
+    _recoding: Path | None
+    _pool: ThreadPoolExecutor
+    _recoded: list[Future[dict[str, str]]] = field(default_factory=list)
+
+    def recode(self, files: Callable[[Path], Mapping[Path, Content]]) -> None:
+        """Write what the recoding consists of under a path, if it is asked for, beside whatever comes next."""
+        if self._recoding is not None:
+            self._recoded.append(self._pool.submit(self._write_hidden, files, self._recoding))
+
+    def _write_hidden(self, files: Callable[[Path], Mapping[Path, Content]], path: Path) -> dict[str, str]:
+        return {target.name: self._stage.write_hidden(target, content) for target, content in files(path).items()}
+
+    def recoded(self) -> dict[str, str]:
+        """The files of the recoding → their hashes, when they are written."""
+        return {name: digest for one in self._recoded for name, digest in one.result().items()}
 
 
-def is_text(path: Path | None) -> bool:
-    """Whether the columns of a file have no types."""
-    return path is not None and suffix_like(path) in TEXT
+@dataclass(frozen=True, slots=True)
+class Unverified(Generic[Certified]):
+    """What was written, with what it takes to vouch for it."""
+
+    verify: Callable[[], Verification]
+    """The query on the written bytes; an error where they are not what they should be."""
+    certify: Callable[[Verification], Certified]
+    """The certificate of what was found, but for the files."""
+    escaped: Collection[str] = ()
+    """Columns of a text file with cells that were escaped."""
 
 
-def verified(
-    data: Path | pa.Table,
-    rows: int,
-    columns: Sequence[str],
-    published: Mapping[str, Sequence[str]],
-    policy: Policy,
-    *,
-    told: Told,
-    wanted: Fingerprint,
-    schema: pa.Schema | None = None,
-    types: Mapping[str, pa.DataType] | None = None,
-    threads: int,
-    memory: int | None = None,
-    spill: Path | None = None,
-) -> Verification:
-    """Verify, and fail closed: also when rows or columns are not those that were meant to leave.
-
-    Parameters
-    ----------
-    published
-        Quasi-identifier → the columns that publish it.
-    told
-        The columns of what every record should be shown as.
-    wanted
-        The fingerprint of that.
-    schema
-        The columns that a file should have, with their types.
-    types
-        Columns that were read as text, and have a type in the file.
-    """
-    if isinstance(data, Path) and schema is not None:
-        check_schema(data, schema)
-    hashes = ToldHashes(told, is_text_file(data), types)
-    odd = bool(hashes.odd) and not is_text_file(data)
-    if odd:  # read by Arrow, in a pass of its own
-        check_rows(data, told, wanted, types=types, threads=threads, memory=memory, spill=spill)
-    found = verify(
-        data, policy.privacy, published, missing=policy.missing, values=policy.columns,
-        hashes=None if odd else hashes, threads=threads, memory=memory, spill=spill,
+def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Saved[Certified]:
+    """Write, verify and certify a release; nothing is in place before that, and nothing stays if any of it fails."""
+    timings: dict[str, float] = {}
+    with place.staging() as stage, ThreadPoolExecutor(2) as pool:
+        files = tuple(stage.place_for(target) for target in place.tables)
+        out = Outgoing(files, timings, stage, place.recoding, pool)
+        written = write(out)
+        with timed(timings, "verify"):
+            hashed = [pool.submit(sha256, file) for file in files]
+            checked = written.verify()
+        recoded = out.recoded()
+        hashes = {target.name: one.result() for target, one in zip(place.tables, hashed, strict=True)}
+        seal = Seal(hashes, recoded, said_of(written.escaped), timings)
+        certificate = written.certify(checked).sealed(seal)
+        stage.write(place.certificate, certificate.to_json())
+        stage.commit()
+    return Saved(
+        place.data, place.certificate, place.recoding if recoded else None, certificate,
+        place.tables[1] if len(place.tables) > 1 else None,
     )  # fmt: skip
-    if found.columns != tuple(columns) or found.rows != rows:
-        raise VerificationError(
-            "Verification failed: the written table has other rows or columns than it should; nothing was released."
-        )
-    for finding in found.findings:
-        if not finding.holds:
-            raise VerificationError(
-                f"Verification failed: {finding.requirement.describe()} does not hold in {finding.violating_classes} "
-                f"of {finding.classes} classes; nothing was released. Please report this."
-            )
-    if not odd:
-        same(found.fingerprint, wanted)
-    return replace(found, true=True)
-
-
-def stage_recoding(files: Mapping[Path, Content], stage: Staging) -> dict[str, str]:
-    """Write the files of a recoding, which is not for publication; the hash of each, by its name."""
-    return {target.name: stage.write_hidden(target, content) for target, content in files.items()}
-
-
-def sha256(path: Path) -> str:
-    """The hash of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,6 +48,23 @@ def connect(
         # What DuckDB writes there it removes when the connection is closed.
         config = AS_IT_IS | {"memory_limit": f"{memory}B", "temp_directory": str(folder)}
         yield _silent(stack.enter_context(duckdb.connect(config=config | _cores(threads))))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What SQL may take: see :func:`connect`."""
+
+    threads: int = 1
+    memory: int | None = None
+    spill: Path | None = None
+
+    def connect(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """A connection that keeps to them."""
+        return connect(self.threads, memory=self.memory, spill=self.spill)
+
+
+UNLIMITED = Limits()
+"""One thread, and all the memory that there is."""
 
 
 @cache

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.source.csv import typed_text
+from rothko.data.source.formats import is_text
 from rothko.data.source.open import Source
 from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass, Part
@@ -35,18 +37,19 @@ from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.kinds import refuse_kinds
 from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class, tasks_of
+from rothko.release.meant import Meant
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding.branches import Branches
 from rothko.release.recoding.recoding import columns_of
 from rothko.release.rows import Rows, assemble, random_order
-from rothko.release.save import Saved, is_text, sha256, stage_recoding, timed
-from rothko.release.sql import connect
+from rothko.release.save import Outgoing, Saved, Unverified, save, timed
+from rothko.release.sql import Limits
 from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.tables import Tables
-from rothko.release.truth import Told, expected
+from rothko.release.truth import Told, ToldHashes
 from rothko.release.verify import Fingerprint, Verification
-from rothko.release.write import Content, RowsFile, said_of, write_content
+from rothko.release.write import Content, RowsFile, write_content
 from rothko.workload.tasks import Model
 
 Certify = Callable[[Verification, Loss], Certificate]
@@ -158,7 +161,7 @@ class Sink:
         self._schema: pa.Schema | None = None
         self._fingerprint = Fingerprint()
         self._open = ExitStack()
-        self._sql = self._open.enter_context(connect(threads, memory=memory, spill=tables.folder))
+        self._sql = self._open.enter_context(Limits(threads, memory, tables.folder).connect())
         self._beside = self._open.enter_context(ThreadPoolExecutor(1))
         self._typing = typing
         self._types: dict[str, pa.DataType] = {}
@@ -253,14 +256,14 @@ class Sink:
         told = Told.of(self._names, rows.published, kept, classes)
         values = {line.name: Values.at(line, codes) for line, codes in zip(encoded.lines, encoded.codes, strict=True)}
         check_coverage(values, classes, encoded.lines, rows.published, connection=self._sql)
-        self._fingerprint += expected(told, text=is_text(self._file.path), connection=self._sql)
+        self._fingerprint += ToldHashes(told, is_text(self._file.path)).expected(self._sql)
         self._told = self._told or told.of_nobody()
 
     def _note_columns(self, rows: Rows) -> None:
         """Take note of what is written; it is the same for all parts."""
         if not self._columns:
             self._columns, self._schema = tuple(rows.columns), rows.schema
-            self._published = {name: tuple(c.name for c in shown) for name, shown in rows.published.items()}
+            self._published = rows.published_names
             self._kinds = dict(zip(rows.kept.column_names, rows.kept.schema.types, strict=True))
 
     def _add_branch(self, leaf: int, partition: Partition, published: Mapping[str, Sequence[Published]]) -> None:
@@ -282,10 +285,10 @@ class Sink:
         types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
         self._open.close()
         assert self._told is not None
-        return Written(
-            sum(self._rows), self._columns, self._published, lost, self._branches, types, self._told,
-            self._fingerprint, self._kinds, frozenset(self._file.escaped), self._schema,
+        meant = Meant(
+            sum(self._rows), self._columns, self._told, self._fingerprint, self._published, self._schema
         )  # fmt: skip
+        return Written(meant, lost, self._branches, types, self._kinds, frozenset(self._file.escaped))
 
     def __enter__(self) -> Self:
         return self
@@ -326,53 +329,57 @@ class Stream:
     memory: int | None = None
     """The most bytes for what is counted by SQL."""
 
-    def save(self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False) -> Saved:
-        """Write data and certificate to a folder, or beside a file under its name; verify what was written.
+    def save(
+        self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False
+    ) -> Saved[Certificate]:
+        """Write, verify and certify it; see :meth:`rothko.release.release.TableRelease.save`.
 
-        Nothing is in place before it is verified, and nothing stays if anything fails, a part as well. For ``recoding``
-        see :meth:`rothko.flow.Release.save`.
+        Nothing stays if anything fails, a part as well.
         """
         place = place_of(out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite)
+        with self._taken():
+            return save(place, self._write)
+
+    def _write(self, out: Outgoing) -> Unverified[Certificate]:
+        [data] = out.files
         # Columns that are text in the source get types in a file that has them; which, all parts together tell.
-        typing = is_text(self.source.path) and not is_text(place.data)
-        with self._taken(), place.staging() as stage:
-            refuse_kinds(self._kept(), place.data)
-            temporary = stage.place_for(place.data)
-            untyped = self.spill.folder / "untyped.parquet"
-            timings: dict[str, float] = {}
-            written = self._write(untyped if typing else temporary, timings, typing=typing, private=typing)
+        typing = is_text(self.source.path) and not is_text(data)
+        refuse_kinds(self._kept(), data)
+        untyped = self.spill.folder / "untyped.parquet"
+        written = self._put(untyped if typing else data, out.timings, typing=typing, private=typing)
+        with timed(out.timings, "write"):
             if typing:
-                with timed(timings, "write"):
-                    written = rewrite(
-                        untyped, temporary, written, typed=True, escape=self.policy.csv.escape_formulas,
-                        threads=self.threads, memory=self.memory,
-                    )  # fmt: skip
-                    untyped.unlink()
-            with timed(timings, "write"):
-                phi = place.recoding
-                recoded = {} if phi is None else stage_recoding(self._recoding_files(written, phi), stage)
-            certificate = self._certified(temporary, written, timings)
-            notes = (*certificate.notes, *said_of(written.escaped))
-            certificate = replace(certificate, file=place.data.name, recoding=recoded, notes=notes)
-            stage.write(place.certificate, certificate.to_json())
-            stage.commit()
-        return Saved(place.data, place.certificate, place.recoding if recoded else None, certificate)
+                escape = self.policy.csv.escape_formulas
+                written = rewrite(untyped, data, written, typed=True, limits=self._limits, escape=escape)
+                untyped.unlink()
+            out.recode(partial(self._recoding_files, written))
+            out.recoded()
+        return Unverified(
+            lambda: written.meant.verified(data, self.policy, self._limits),
+            lambda checked: self.certify(checked, written.loss),
+            written.escaped,
+        )
 
     def store(self) -> StoredRelease:
         """Write and verify everything in the private folder, which the release then holds."""
         timings: dict[str, float] = {}
-        data, recoding_path = self.spill.folder / "release.parquet", self.spill.folder / RECODING
+        data, recoding = self.spill.folder / "release.parquet", self.spill.folder / RECODING
         with self._taken():
             refuse_kinds(self._kept(), data, private=True)
-            written = self._write(data, timings, typing=is_text(self.source.path), private=True)
+            written = self._put(data, timings, typing=is_text(self.source.path), private=True)
             with timed(timings, "write"):
-                for path, content in self._recoding_files(written, recoding_path).items():
+                for path, content in self._recoding_files(written, recoding).items():
                     write_content(content, path)
-            certificate = replace(self._certified(data, written, timings), sha256=None)
-        recoding = None if written.branches is None else recoding_path
-        return StoredRelease(
-            certificate, recoding, data, self.source, self.spill, written, threads=self.threads, memory=self.memory
-        )
+            with timed(timings, "verify"):
+                checked = written.meant.verified(data, self.policy, self._limits)
+            certificate = self.certify(checked, written.loss)
+            certificate = replace(certificate, timings=certificate.timings | timings)
+        phi = None if written.branches is None else recoding
+        return StoredRelease(certificate, phi, data, self.source, self.spill, written, self._limits)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.threads, self.memory, self.spill.folder)
 
     def _recoding_files(self, written: Written, path: Path) -> dict[Path, Content]:
         """What the recoding consists of, if there is one."""
@@ -393,7 +400,7 @@ class Stream:
             self.spill.close()
             raise
 
-    def _write(self, path: Path, timings: dict[str, float], *, typing: bool, private: bool = False) -> Written:
+    def _put(self, path: Path, timings: dict[str, float], *, typing: bool, private: bool) -> Written:
         """Put every part into a file."""
         sink = Sink(
             path,
@@ -419,17 +426,6 @@ class Stream:
             written = sink.finish()
         timings |= sink.timings
         return written
-
-    def _certified(self, data: Path, written: Written, timings: dict[str, float]) -> Certificate:
-        """Verify the written bytes, and certify what they hold."""
-        with timed(timings, "verify"), ThreadPoolExecutor(1) as pool:
-            hashed = pool.submit(sha256, data)
-            checked = written.verified(
-                data, self.policy, threads=self.threads, memory=self.memory, spill=self.spill.folder
-            )
-        certificate = self.certify(checked, written.loss)
-        timings = {**certificate.timings, **timings}
-        return replace(certificate, sha256=hashed.result(), timings=timings)
 
 
 def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> None:

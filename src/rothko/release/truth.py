@@ -14,10 +14,11 @@ the sum has no need to go through the writer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from rothko.data.line import Line
 from rothko.data.plain import as_plain, plain_type
+from rothko.data.source.formats import is_text
 from rothko.errors import VerificationError
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.formulas import unescaped_sql
@@ -36,12 +38,12 @@ from rothko.release.verify import (
     Fingerprint,
     arrow_names,
     arrow_tables,
-    check_schema,
     fingerprint,
-    is_text_file,
     open_table,
     with_long_lines,
 )
+
+Result = TypeVar("Result")
 
 SQL_TYPES: dict[pa.DataType, str] = {
     pa.string(): "VARCHAR",
@@ -134,9 +136,7 @@ class Truth:
     ) -> None:
         self.told, self.values, self.lines, self.published = told, values, lines, published
         self.by_column, self._threads = by_column, threads
-        pool = ThreadPoolExecutor(1)
-        self._covered = pool.submit(self._check_coverage)
-        pool.shutdown(wait=False)
+        self._covered = begun(self._check_coverage)
 
     def _check_coverage(self) -> None:
         with connect(self._threads) as connection:
@@ -148,53 +148,29 @@ class Truth:
     def of_rows(self, *, text: bool, types: Mapping[str, pa.DataType] | None = None) -> Fingerprint:
         """The fingerprint that the rows must have, of classes that cover their records; an error where they do not."""
         with connect(self._threads) as connection:
-            wanted = expected(self.told, text=text, types=types, connection=connection)
+            wanted = ToldHashes(self.told, text, types).expected(connection)
         self._covered.result()
         return wanted
 
 
-def expected(
-    told: Told,
-    *,
-    text: bool,
-    types: Mapping[str, pa.DataType] | None = None,
-    connection: duckdb.DuckDBPyConnection,
-) -> Fingerprint:
-    """The fingerprint of the rows that some records should be shown as.
-
-    Parameters
-    ----------
-    text
-        Whether they are written to a file whose columns have no types: nothing and an empty text are the same there.
-    types
-        Columns that were read as text, and get a type in the file.
-    """
-    wanted = told.types(types)
-    labels = {f"c{i}": column.by() for i, column in enumerate(told.shown)}
-    connection.register("labels", pa.table({"class": np.arange(_classes(told), dtype=np.int32), **labels}))
-    kept = {f"c{i}": _readable(told.kept[name], text=text) for i, name in enumerate(told.names)}
-    connection.register("records", pa.table({"class": told.classes, **kept}))
-    shown = _hash([_value(f"c{i}", False, column.values.type, text) for i, column in enumerate(told.shown)])
-    words = [_sql_type(_plain_type(told.kept[name].type)) == "VARCHAR" for name in told.names]
-    stayed = _hash([_value(f"c{i}", words[i], wanted[name], text) for i, name in enumerate(told.names)])
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE told AS SELECT size, h, s FROM (SELECT class, {shown} AS h FROM labels) "
-        f"JOIN (SELECT class, count(*) AS size, sum({stayed}) AS s FROM records GROUP BY class) USING (class)"
-    )
-    connection.unregister("labels")
-    connection.unregister("records")
-    return fingerprint(connection, "told")
+def begun(work: Callable[..., Result], **arguments: Any) -> Future[Result]:
+    """Work that goes on in a thread of its own."""
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(work, **arguments)
+    pool.shutdown(wait=False)
+    return future
 
 
 @dataclass(frozen=True, slots=True)
 class ToldHashes:
-    """Hashes of the rows of a written table, by which they are compared with what was told of them."""
+    """Hashes of rows: of those that records should be shown as, and of those of a written table."""
 
     told: Told
-    """Whose columns are looked for; its records are not looked at."""
+    """What the records should be shown as; of a table, whose columns are looked for."""
     text: bool
+    """Whether the rows are in a file whose columns have no types: nothing and an empty text are the same there."""
     types: Mapping[str, pa.DataType] | None = None
-    """As of :func:`expected`."""
+    """Columns that were read as text, and get a type in the file."""
 
     @property
     def names(self) -> Collection[str]:
@@ -225,38 +201,40 @@ class ToldHashes:
 
         return hashed([column.name for column in self.told.shown]), hashed(self.told.names)
 
+    def expected(self, connection: duckdb.DuckDBPyConnection) -> Fingerprint:
+        """The fingerprint of the rows that the records should be shown as."""
+        told, text = self.told, self.text
+        wanted = told.types(self.types)
+        labels = {f"c{i}": column.by() for i, column in enumerate(told.shown)}
+        connection.register("labels", pa.table({"class": np.arange(_classes(told), dtype=np.int32), **labels}))
+        kept = {f"c{i}": _readable(told.kept[name], text=text) for i, name in enumerate(told.names)}
+        connection.register("records", pa.table({"class": told.classes, **kept}))
+        shown = _hash([_value(f"c{i}", False, column.values.type, text) for i, column in enumerate(told.shown)])
+        words = [_sql_type(_plain_type(told.kept[name].type)) == "VARCHAR" for name in told.names]
+        stayed = _hash([_value(f"c{i}", words[i], wanted[name], text) for i, name in enumerate(told.names)])
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE told AS SELECT size, h, s FROM (SELECT class, {shown} AS h FROM labels) "
+            f"JOIN (SELECT class, count(*) AS size, sum({stayed}) AS s FROM records GROUP BY class) USING (class)"
+        )
+        connection.unregister("labels")
+        connection.unregister("records")
+        return fingerprint(connection, "told")
 
-def found(
-    data: Path | pa.Table,
-    told: Told,
-    *,
-    text: bool,
-    types: Mapping[str, pa.DataType] | None = None,
-    connection: duckdb.DuckDBPyConnection,
-) -> Fingerprint:
-    """The fingerprint of the rows of a written file, or of a table.
+    def found(self, data: Path | pa.Table, connection: duckdb.DuckDBPyConnection) -> Fingerprint:
+        """The fingerprint of the rows of a written file, or of a table."""
+        odd = set() if is_text(data) else self.odd
 
-    Parameters
-    ----------
-    told
-        Whose columns are looked for; its records are not looked at.
-    text, types
-        As of :func:`expected`.
-    """
-    hashes = ToldHashes(told, text, types)
-    odd = set() if is_text_file(data) else hashes.odd
+        def work(longest: int) -> Fingerprint:
+            if odd:
+                columns = _open_odd(connection, data, self.told.types(self.types), odd)
+            else:
+                columns = open_table(connection, data, self.names, "written", longest=longest)
+            shown, stayed = self.of_rows(connection, columns, "written")
+            result = fingerprint(connection, f"(SELECT 1 AS size, {shown} AS h, {stayed} AS s FROM written)")
+            connection.execute("DROP VIEW written")
+            return result
 
-    def work(longest: int) -> Fingerprint:
-        if odd:
-            columns = _open_odd(connection, data, told.types(types), odd)
-        else:
-            columns = open_table(connection, data, hashes.names, "written", longest=longest)
-        shown, stayed = hashes.of_rows(connection, columns, "written")
-        result = fingerprint(connection, f"(SELECT 1 AS size, {shown} AS h, {stayed} AS s FROM written)")
-        connection.execute("DROP VIEW written")
-        return result
-
-    return with_long_lines(work)
+        return with_long_lines(work)
 
 
 def _open_odd(
@@ -289,30 +267,6 @@ def _open_odd(
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """A column of a private file as the type that it had; see :func:`rothko.release.kinds.restored`."""
     return column if _plain_type(column.type) == kind else column.cast(kind)
-
-
-def check_rows(
-    data: Path | pa.Table,
-    told: Told,
-    wanted: Fingerprint,
-    *,
-    schema: pa.Schema | None = None,
-    types: Mapping[str, pa.DataType] | None = None,
-    threads: int = 1,
-    memory: int | None = None,
-    spill: Path | None = None,
-) -> None:
-    """Refuse a file whose rows do not have the fingerprint of those that the records should be shown as.
-
-    Parameters
-    ----------
-    schema
-        The columns that a file should have, where it is one.
-    """
-    if isinstance(data, Path) and schema is not None:
-        check_schema(data, schema)
-    with connect(threads, memory=memory, spill=spill) as connection:
-        same(found(data, told, text=is_text_file(data), types=types, connection=connection), wanted)
 
 
 def same(there: Fingerprint | None, wanted: Fingerprint) -> None:

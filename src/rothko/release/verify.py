@@ -23,10 +23,11 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rothko.data.domain import NUMBER, Domain
+from rothko.data.source.formats import is_text
 from rothko.errors import VerificationError
 from rothko.policy.policy import Column
 from rothko.privacy.requirement import Requirement
-from rothko.release.sql import Batches, connect, file_literal, literal, parquet_rows
+from rothko.release.sql import UNLIMITED, Batches, Limits, file_literal, literal, parquet_rows
 from rothko.release.value_sql import value_of
 
 Result = TypeVar("Result")
@@ -140,9 +141,7 @@ def verify(
     missing: Sequence[str] = (),
     values: Mapping[str, Column] | None = None,
     hashes: RowHashes | None = None,
-    threads: int = 1,
-    memory: int | None = None,
-    spill: Path | None = None,
+    limits: Limits = UNLIMITED,
 ) -> Verification:
     """Compute every requirement from a table.
 
@@ -158,16 +157,14 @@ def verify(
         Sensitive column → what the policy says of it: which of its values are one.
     hashes
         What tells the fingerprint of the rows, where it is asked for.
-    memory
-        The most bytes that the counting may take; beyond them it goes on in files under ``spill``.
-    spill
-        A private folder; one is made and removed where it is None.
+    limits
+        What the counting may take; beyond its memory it goes on in files.
     """
     used = {column for columns in quasi_identifiers.values() for column in columns}
     used |= {r.column for r in requirements if r.column is not None}
 
     def work(longest: int) -> Verification:
-        with connect(threads, memory=memory, spill=spill) as connection:
+        with limits.connect() as connection:
             columns = open_table(connection, data, used if hashes is None else {*used, *hashes.names}, longest=longest)
             marks = NO_MARKS if hashes is None else hashes.of_rows(connection, columns)
             return _verify(connection, columns, requirements, quasi_identifiers, missing, values or {}, marks)
@@ -361,7 +358,7 @@ def open_table(
         names = arrow_names(data)
         connection.register(table, _arrow_batches(data, [i for i, name in enumerate(names) if name in used]))
         return tuple(names)
-    if is_text_file(data):
+    if is_text(data):
         delimiter = "\t" if name.endswith(".tsv") else ","
         with data.open(encoding="utf-8", newline="") as file:  # a name may have line ends
             names = next(csv.reader(file, delimiter=delimiter))
@@ -403,14 +400,9 @@ def _same_names(read: Sequence[str], names: Sequence[str]) -> bool:
     return len(read) == len(names) and all(alike)
 
 
-def is_text_file(data: Path | pa.Table) -> bool:
-    """Whether the columns of what is verified have no types."""
-    return isinstance(data, Path) and data.name.lower().endswith((".csv", ".tsv"))
-
-
 def check_schema(data: Path, meant: pa.Schema) -> None:
     """Refuse a file whose columns have other names or types than they were meant to have."""
-    if is_text_file(data):
+    if is_text(data):
         return
     if data.name.lower().endswith(".parquet"):
         # Parquet has its own types: what a file without rows says of these.

@@ -21,7 +21,8 @@ from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarni
 from rothko.progress import Progress, count_threads, silent
 from rothko.release.certificate import LIBRARIES
 from rothko.release.place import Place
-from rothko.release.save import sha256, timed
+from rothko.release.save import timed
+from rothko.release.staging import sha256
 from rothko.sets.files import Reading, read_records
 from rothko.sets.methods import SET_METHODS, SetK1Method, SetMethod
 from rothko.sets.records import Records

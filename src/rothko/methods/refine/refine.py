@@ -158,7 +158,7 @@ def refine(
     encoded: Encoded, requirements: Sequence[Requirement], method: Refine, workload: Sequence[Task] = ()
 ) -> Refined:
     """Algorithm 1 of the paper."""
-    from rothko.kernels.refine.refine import refine as kernel
+    from rothko.kernels.refine import refine as kernel
     from rothko.kernels.refine.state import BECOMES, GONE, HIGH, LINE, LOW, SUPPRESSED
 
     tasks = [task for task in workload if isinstance(task, Classify)]

@@ -17,17 +17,19 @@ import pyarrow.compute as pc
 
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.formats import is_text
 from rothko.data.source.open import open_source
 from rothko.engines.plan import BASELINE
 from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
+from rothko.release.meant import Meant
 from rothko.release.place import claim_files, large_files, recoding_file
 from rothko.release.publish import ROOT
 from rothko.release.recoding.recoding import Recoding
-from rothko.release.sql import connect
+from rothko.release.sql import Limits, connect
 from rothko.release.staging import staging
-from rothko.release.truth import Told, check_rows, expected
-from rothko.release.verify import Fingerprint, is_text_file, verify
+from rothko.release.truth import Told, ToldHashes
+from rothko.release.verify import Fingerprint, verify
 from rothko.release.write import ENDINGS, RowsFile, as_rows, said_of
 from rothko.secret import Secret
 
@@ -97,21 +99,16 @@ def apply_file(
                 _only_known(recoded, phi)
                 told = _told(recoded, table, phi)
                 with connect() as connection:
-                    wanted += expected(told, text=is_text_file(temporary), connection=connection)
+                    wanted += ToldHashes(told, is_text(temporary)).expected(connection)
                 order = None if keep_order else secret.order(f"rows after {rows}", recoded.num_rows)
                 leaving = as_rows(recoded, order)
                 schema = leaving.schema
                 file.write(leaving)
                 columns = tuple(recoded.column_names)
                 rows, suppressed = rows + recoded.num_rows, suppressed + unknown
-        limited = None if at_once else max((limit - BASELINE) // 2, LEAST)
-        check_rows(temporary, told.of_nobody(), wanted, schema=schema, memory=limited)
-        found = verify(
-            temporary,
-            anonymity or [KAnonymity(k=2)],
-            names,
-            memory=limited,
-        )
+        limits = Limits(memory=None if at_once else max((limit - BASELINE) // 2, LEAST))
+        Meant(rows, columns, told.of_nobody(), wanted, names, schema).check_rows(temporary, limits)
+        found = verify(temporary, anonymity or [KAnonymity(k=2)], names, limits=limits)
         if found.rows != rows or found.columns != columns:
             raise VerificationError(
                 "Verification failed: the written file has other rows or columns than it should; it was removed."
