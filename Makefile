@@ -34,7 +34,7 @@ test: install ## run the tests
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 fuzz: install ## random tables and policies for SECONDS=600; a failure prints the seed that repeats it
-	$(BIN)/python tests/attack/fuzz.py --seconds $(SECONDS) $(ARGS)
+	$(BIN)/python -m tests.attack.fuzz --seconds $(SECONDS) $(ARGS)
 
 check: install ## lint, formatting and types
 	$(BIN)/ruff check .

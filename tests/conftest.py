@@ -1,17 +1,25 @@
-"""What every test may use."""
+"""What every test may use: the profiles of Hypothesis, the command line, an empty folder to work in."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
-# The tests are no package (importlib mode), so the plain twins in `twins/` are found by this path.
-sys.path.insert(0, str(Path(__file__).parent))
+from tests.command import rothko
+
+__all__ = ["folder", "rothko"]
 
 # The same examples in every run, so that a run means the same for everybody; `--hypothesis-profile=explore` looks for
 # new ones.
 settings.register_profile("same", derandomize=True)
 settings.register_profile("explore", derandomize=False)
 settings.load_profile("same")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

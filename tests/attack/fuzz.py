@@ -1,6 +1,6 @@
 """Random small tables and policies, released and checked by the oracle: ``make fuzz SECONDS=600``.
 
-A seed is a case: ``python tests/attack/fuzz.py --seed 17`` repeats it. What a case may end with is a release that the
+A seed is a case: ``python -m tests.attack.fuzz --seed 17`` repeats it. What a case may end with is a release that the
 oracle accepts, or a refusal in one sentence; anything else is a finding.
 """
 
@@ -21,10 +21,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # pytest has the path from conftest.py
-    sys.path.insert(0, str(Path(__file__).parent.parent))
-
-import oracle
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pcsv
@@ -33,6 +29,7 @@ import pyarrow.parquet as pq
 
 import rothko as rk
 from rothko.errors import PrivacyWarning, RothkoError, WorkloadWarning
+from tests.attack import oracle
 
 TREE = {"Europe": ["France", "Spain", {"Baltic": ["Latvia", "Estonia"]}], "Asia": ["Japan", "India"], "Sea": ["Fiji"]}
 LEAVES = ("France", "Spain", "Latvia", "Estonia", "Japan", "India", "Fiji")
@@ -381,7 +378,7 @@ def main() -> int:
         cases += 1
     print(f"{cases:,} cases, {refused:,} refused, {len(failed):,} failed")
     if failed:
-        print(f"repeat one: python tests/attack/fuzz.py --seed {failed[0]}")
+        print(f"repeat one: python -m tests.attack.fuzz --seed {failed[0]}")
     return 1 if failed else 0
 
 

@@ -23,7 +23,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rothko.privacy import Requirement
-from twins import mondrian as plain
+from tests.twins import mondrian as plain
 
 Row = dict[str, Any]
 Says = Callable[[str, Any], bool]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle
 import pyarrow as pa
 import pyarrow.csv as pcsv
 import pytest
@@ -26,6 +25,7 @@ from rothko.release.recoding.apply import apply_file
 from rothko.release.rows import Rows
 from rothko.release.write import RowsFile
 from rothko.sets.records import Records, from_lists
+from tests.attack import oracle
 
 Damage = Callable[[pa.Table, random.Random], pa.Table]
 ENDINGS = (".parquet", ".csv", ".arrow", ".tsv")

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pytest
 
-from attack.damaged_inputs import KINDS, SECRET
+from tests.attack.damaged_inputs import KINDS, SECRET
 
 DAMAGES = int(os.environ.get("ROTHKO_FUZZ_DAMAGES", "200"))
 SECONDS = float(os.environ.get("ROTHKO_FUZZ_SECONDS", "0"))

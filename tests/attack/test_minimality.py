@@ -15,7 +15,7 @@ from experiments import minimality
 from experiments.__main__ import with_table
 from experiments.minimality import LAYOUTS, REQUIREMENTS, Asked, Published, attack, by_itself, posteriors, worlds
 from rothko.data.encode import encode
-from twins import mondrian as plain
+from tests.twins import mondrian as plain
 
 DOCS = Path(__file__).parents[2] / "docs"
 HALF = Fraction(1, 2)

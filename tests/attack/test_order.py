@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import oracle
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.ipc as ipc
@@ -25,6 +24,7 @@ import pytest
 import rothko as rk
 from rothko.errors import PrivacyWarning
 from rothko.release.recoding.apply import apply_file
+from tests.attack import oracle
 
 ROWS = 400
 KEY = b"0123456789abcdef0123456789abcdef"

@@ -9,12 +9,11 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import fuzz
-import oracle
 import pyarrow as pa
 import pytest
 
 import rothko as rk
+from tests.attack import fuzz, oracle
 
 BATCHES, CASES = 8, 30
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.conftest import Ran
 
 from rothko.data.source.open import Source
 from rothko.generate.patients import patients
-
-Rothko = Callable[..., Ran]
+from tests.command import Rothko
 
 
 @pytest.mark.parametrize("limit", ["10MB", "100GB"])

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.conftest import rothko
 
 from rothko.engines.plan import Budget
-
-__all__ = ["rothko"]  # the command line, for these tests as well
 
 
 @pytest.fixture

@@ -9,9 +9,6 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.test_mondrian import Case, cases, unhurried
-from tests.kernels.test_mondrian import records as records_of
-from tests.kernels.test_workload import encoded_with, tasks
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
@@ -28,7 +25,10 @@ from rothko.engines.tree import Tree
 from rothko.methods import Mondrian
 from rothko.methods.classes import Partition
 from rothko.workload import Select, Task
-from twins import mondrian as plain
+from tests.strategies.tables import Case, cases, unhurried
+from tests.strategies.tables import records as records_of
+from tests.strategies.workloads import encoded_with, tasks
+from tests.twins import mondrian as plain
 
 
 @dataclass(frozen=True)

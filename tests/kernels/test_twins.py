@@ -29,7 +29,7 @@ from rothko.kernels.mondrian import nodes as kn
 from rothko.kernels.mondrian import selection as ks
 from rothko.kernels.mondrian.grow import grow as km
 from rothko.workload.criteria import logarithms
-from twins import mondrian as plain
+from tests.twins import mondrian as plain
 
 Arguments = tuple[Any, ...]
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 
 import rothko as rk
-from released import POLICY, QUASI, Released, exact, one_class, releases
 from rothko.errors import InputError, PolicyError, PrivacyWarning
 from rothko.metrics.cube import Cube, cube_divergence, interleaved
 from rothko.metrics.pair import Anatomy
+from tests.strategies.released import POLICY, QUASI, Released, exact, one_class, releases
 
 LEVELS = (1, 2, 3)
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rothko as rk
-from released import POLICY, QUASI, Released, exact, releases
 from rothko.errors import InputError
 from rothko.metrics.pair import read_pair
 from rothko.metrics.ranges import Shares, draw, expected_count, range_counts, ranges_of, true_count
+from tests.strategies.released import POLICY, QUASI, Released, exact, releases
 
 
 def values_of(case: Released, pair: Any, i: int, allowed: np.ndarray) -> set[Any]:

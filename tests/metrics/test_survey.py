@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 import rothko as rk
-from released import POLICY, QUASI, TREE, Released, exact, lowest, one_class, releases
 from rothko.metrics.survey import REFERENCES, Metric
+from tests.strategies.released import POLICY, QUASI, TREE, Released, exact, lowest, one_class, releases
 
 # ── twins: straight from the definitions, entry by entry ─────────────────────────────────────────
 

@@ -13,7 +13,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy
 
-import asked
 from rothko.data.domain import Domain, Sensitive
 from rothko.privacy import (
     REQUIREMENTS,
@@ -32,6 +31,7 @@ from rothko.privacy import (
 )
 from rothko.privacy.confidence import Sampling, chi_square, fewest, hypergeometric_tails
 from rothko.privacy.statistics import Statistics
+from tests.strategies import asked
 
 TESTS = ("exact", "normal", "naive")
 tests = st.sampled_from(TESTS)

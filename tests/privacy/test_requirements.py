@@ -1,4 +1,4 @@
-"""Requirements against their definitions (`tests/plain.py`), in NumPy and in the kernels."""
+"""Requirements against their definitions (`tests/twins/mondrian.py`), in NumPy and in the kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import asked
 from rothko.data.domain import Domain, Sensitive
 from rothko.errors import HierarchyError, PolicyError
 from rothko.kernels import rules as kernel
@@ -34,7 +33,8 @@ from rothko.privacy import (
 )
 from rothko.privacy.requirement import Rule, as_written, kernel_ratio, rounded
 from rothko.privacy.statistics import Statistics
-from twins import mondrian as plain
+from tests.strategies import asked
+from tests.twins import mondrian as plain
 
 # A kernel is compiled by its first call, which takes longer than Hypothesis grants an example.
 unhurried = settings(deadline=None, max_examples=300)

@@ -28,7 +28,7 @@ from rothko.release import publish as publishing
 from rothko.release.publish import ROOT, Published, published_names, range_labels, region_labels
 from rothko.release.recoding.recoding import Attribute
 from rothko.workload import Aggregate
-from twins import mondrian as plain
+from tests.twins import mondrian as plain
 
 unhurried = settings(deadline=None, max_examples=100)
 

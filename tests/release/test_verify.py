@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import asked
 from rothko.errors import PolicyError
 from rothko.privacy import (
     REQUIREMENTS as KINDS,
@@ -30,7 +29,8 @@ from rothko.privacy import (
 from rothko.release.sql import Limits
 from rothko.release.verify import Finding, verify
 from rothko.release.write import write_table
-from twins import mondrian as plain
+from tests.strategies import asked
+from tests.twins import mondrian as plain
 
 unhurried = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

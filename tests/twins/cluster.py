@@ -24,8 +24,8 @@ from rothko.privacy import (
     Requirement,
     TCloseness,
 )
-from twins import mondrian as plain
-from twins.mondrian import Record, lowest_common_node, missing_code, path
+from tests.twins import mondrian as plain
+from tests.twins.mondrian import Record, lowest_common_node, missing_code, path
 
 WHOLE = 2**24
 

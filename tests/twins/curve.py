@@ -13,7 +13,7 @@ from typing import Any
 
 from rothko.data.line import Kind, Line
 from rothko.privacy import AlphaK, PSensitive, Requirement
-from twins.mondrian import Allowed, Record, lowest_common_node, missing_code, path, satisfies
+from tests.twins.mondrian import Allowed, Record, lowest_common_node, missing_code, path, satisfies
 
 Loss = Callable[[int, int], float]
 """The loss of the group of the records from one to before another."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rothko.data.line import Kind, Line
 from rothko.privacy import Requirement
-from twins import mondrian as plain
+from tests.twins import mondrian as plain
 
 Part = frozenset[int]
 Required = tuple[tuple[int, ...], Sequence[Requirement]]

@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -23,8 +22,11 @@ class Ran:
     err: str
 
 
+Rothko = Callable[..., Ran]
+
+
 @pytest.fixture
-def rothko(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def rothko(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Rothko:
     """Run a command as a shell would, without starting Python anew."""
 
     def run(*arguments: object) -> Ran:
@@ -40,10 +42,3 @@ def rothko(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         return Ran(int(stopped.value.code or 0), printed.out, printed.err)
 
     return run
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path

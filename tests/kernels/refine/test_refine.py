@@ -1,4 +1,4 @@
-"""The kernels of Top-Down Refinement against NumPy; those that move and count are held to `tests/plain_refine.py`."""
+"""The kernels of Top-Down Refinement against NumPy; those that move and count are held to `tests/twins/refine.py`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.test_mondrian import unhurried
 
 from rothko.kernels.distinct import arrange, number
 from rothko.kernels.refine.gains import choose_cut
 from rothko.methods.refine.refine import distinct
+from tests.strategies.tables import unhurried
 
 
 @given(keys=st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), min_size=1, max_size=60))

@@ -23,7 +23,7 @@ from rothko.sets.methods.lsh import build_hash, count_bits, count_candidates, pr
 from rothko.sets.methods.method import SetMethod
 from rothko.sets.methods.mondrian import SetMondrian
 from rothko.sets.records import Records
-from twins import repair as plain
+from tests.twins import repair as plain
 
 unhurried = settings(deadline=None, max_examples=60)
 CLUSTERS: list[SetMethod] = [

@@ -11,10 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.test_mondrian import Case, cases, classes, unhurried
-from tests.methods.test_curves import boxes, encoded_of, heaped
 
-import asked
 import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
@@ -28,7 +25,10 @@ from rothko.methods.method import LocalMethod
 from rothko.metrics.loss import class_widths, loss
 from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, EntropyLDiversity, FrequencyLDiversity, KAnonymity, TCloseness
-from twins import mondrian as plain
+from tests.strategies import asked
+from tests.strategies.columns import encoded_of, heaped
+from tests.strategies.tables import Case, boxes, cases, classes, unhurried
+from tests.twins import mondrian as plain
 
 WAYS = [Cluster(), Cluster(block=6), Cluster(repair=False), Cluster(block=2, repair=False)]
 names = pytest.mark.parametrize("method", WAYS, ids=lambda method: f"block-{method.block}-repair-{method.repair}")

@@ -12,9 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.test_mondrian import Case, cases, records, unhurried
 
-import asked
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
 from rothko.data.typed import typed
@@ -29,8 +27,10 @@ from rothko.metrics.loss import class_widths
 from rothko.policy.policy import Policy
 from rothko.privacy import EntropyLDiversity, KAnonymity, Requirement, SquaredErrorDiversity, VarianceDiversity
 from rothko.privacy.statistics import Statistics
-from twins import mondrian as plain
-from twins.cluster import Boxes, Group, Rules, group, helps
+from tests.strategies import asked
+from tests.strategies.tables import Case, cases, records, unhurried
+from tests.twins import mondrian as plain
+from tests.twins.cluster import Boxes, Group, Rules, group, helps
 
 SEED = np.uint64(1)
 

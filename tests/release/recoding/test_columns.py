@@ -17,8 +17,6 @@ import pyarrow.csv as pcsv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.test_mondrian import unhurried
-from tests.methods.test_refine import Asked, tables
 
 import rothko as rk
 from rothko.data.hierarchy.hierarchy import Hierarchy
@@ -26,6 +24,8 @@ from rothko.errors import PolicyError
 from rothko.release.recoding import recoding as recoding_module
 from rothko.release.recoding.columns import ColumnRecoding
 from rothko.release.recoding.recoding import Recoding
+from tests.strategies.labelled import Asked, tables
+from tests.strategies.tables import unhurried
 
 FORMS = ("range", "region", "mean", "bounds")
 

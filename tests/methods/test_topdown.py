@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import asked
 import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
@@ -24,7 +23,8 @@ from rothko.methods import topdown as module
 from rothko.methods.classes import Partition
 from rothko.policy.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
-from twins import mondrian as plain
+from tests.strategies import asked
+from tests.twins import mondrian as plain
 
 unhurried = settings(deadline=None, max_examples=100)
 Record = tuple[int, ...]

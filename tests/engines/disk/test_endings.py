@@ -20,14 +20,13 @@ import pyarrow.csv as pcsv
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.conftest import Ran
 
 import rothko as rk
 from rothko.engines.disk.stream import stream as disk
 from rothko.flow import prepare
 from rothko.release.staging import staging
+from tests.command import Ran, Rothko
 
-Rothko = Callable[..., Ran]
 ROWS = 6_000
 CHILD = """
 import importlib, os, signal, sys

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.test_mondrian import Case, cases, classes, records, unhurried
 
 import rothko as rk
 from rothko.data.encode import Encoded, encode
@@ -21,7 +20,6 @@ from rothko.engines.memory import partition
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
-from rothko.methods.classes import Partition
 from rothko.methods.curve.curve import PART, Curve, hilbert_curve, hilbert_order, places_on
 from rothko.methods.curve.idistance import idistance_curve
 from rothko.methods.curve.onedim import Row, optimal_groups
@@ -29,24 +27,13 @@ from rothko.methods.method import LocalMethod
 from rothko.metrics.loss import class_widths
 from rothko.policy.policy import Policy
 from rothko.privacy import AlphaK, EntropyLDiversity, FrequencyLDiversity, KAnonymity, TCloseness
-from twins import curve as plain_curves
-from twins import mondrian as plain
+from tests.strategies.columns import encoded_of, heaped
+from tests.strategies.tables import Case, boxes, cases, classes, records, unhurried
+from tests.twins import curve as plain_curves
+from tests.twins import mondrian as plain
 
 FOUR: list[LocalMethod] = [Hilbert(), HilbertFast(), IDistance(centres=4), IDistanceFast(centres=4)]
 names = pytest.mark.parametrize("method", FOUR, ids=lambda method: method.name)
-
-
-def encoded_of(columns: dict[str, list[Any]], sensitive: dict[str, list[Any]] | None = None) -> Encoded:
-    policy = Policy.quick([*columns, *(sensitive or {})], qi=list(columns), sensitive=list(sensitive or {}), k=2)
-    return encode(typed(pa.table({**columns, **(sensitive or {})}), policy), policy)
-
-
-def boxes(encoded: Encoded, found: Partition) -> Counter[Any]:
-    """What classes publish, and how many records each has."""
-    return Counter(
-        (len(numbers), *(tuple(sorted(set(row[numbers].tolist()))) for row in encoded.codes))
-        for numbers in classes(found)
-    )
 
 
 # ── what holds for all of them ───────────────────────────────────────────────────────────────────
@@ -189,16 +176,6 @@ def test_less_is_lost_than_by_mondrian_and_least_by_the_exact_losses() -> None:
 
 
 # ── l-diversity ──────────────────────────────────────────────────────────────────────────────────
-
-
-def heaped(counts: list[int], seed: int) -> Encoded:
-    """People of an age and a city, of whose sensitive values there are so many each."""
-    chosen = random.Random(seed)
-    values = [f"v{v}" for v, count in enumerate(counts) for _ in range(count)]
-    if seed % 2:
-        chosen.shuffle(values)
-    ages = sorted(chosen.choices(range(20, 90), k=len(values)))
-    return encoded_of({"age": ages, "city": chosen.choices("abcdef", k=len(values))}, {"disease": values})
 
 
 @names

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import asked
 import rothko
 from rothko.errors import HierarchyError, InfeasibleError, PolicyError
 from rothko.policy.policy import Policy
@@ -28,7 +27,8 @@ from rothko.privacy import (
     TCloseness,
     VarianceDiversity,
 )
-from twins import mondrian as plain
+from tests.strategies import asked
+from tests.twins import mondrian as plain
 
 unhurried = settings(deadline=None, max_examples=150)
 

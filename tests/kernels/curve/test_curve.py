@@ -1,4 +1,4 @@
-"""The kernels of the methods along a curve against their twins, in NumPy or plain Python (`tests/plain_curves.py`)."""
+"""The kernels of the methods along a curve against their twins, in NumPy or plain Python (`tests/twins`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.test_mondrian import Case, cases, unhurried
 
 from rothko.data.encode import Encoded
 from rothko.kernels import boxes, sort
@@ -17,7 +16,8 @@ from rothko.kernels.curve import diverse, hilbert, idistance, merge, onedim
 from rothko.kernels.curve.hilbert import BLOCK
 from rothko.kernels.sort import FEW, MANY
 from rothko.methods.layout import lay_out, rules_of
-from twins import curve as plain_curves
+from tests.strategies.tables import Case, cases, unhurried
+from tests.twins import curve as plain_curves
 
 # ── the Hilbert curve ────────────────────────────────────────────────────────────────────────────
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.test_mondrian import Case, cases, records, unhurried
 
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
@@ -22,71 +21,10 @@ from rothko.methods.refine.refine import Refine, Refined, Step, refine
 from rothko.methods.refine.requirements import implies, sets_of
 from rothko.policy.policy import Policy
 from rothko.privacy import AlphaK, DistinctLDiversity, KAnonymity, Requirement, TCloseness
-from twins import mondrian as plain
-from twins import refine as plain_refine
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A random table with class labels, and requirements over sets of its quasi-identifiers."""
-
-    case: Case
-    labels: dict[str, list[str | None]]
-    criterion: str
-
-    def policy(self) -> Policy:
-        specs = {name: {"role": "quasi-identifier", **spec} for name, spec in self.case.specs.items()}
-        sensitive = {name: {"role": "sensitive"} for name in self.case.columns if name not in self.case.specs}
-        kept = {name: {"role": "keep"} for name in self.labels}
-        return Policy(
-            columns={**specs, **sensitive, **kept},
-            privacy=self.case.requirements,
-            workload=[{"classify": {"target": name}} for name in self.labels],
-        )
-
-    def encoded(self) -> Encoded:
-        policy = self.policy()
-        return encode(typed(pa.table({**self.case.columns, **self.labels}), policy), policy)
-
-    def run(self) -> Refined:
-        method = Refine(criterion=self.criterion)  # type: ignore[arg-type]
-        return refine(self.encoded(), self.case.requirements, method, self.policy().workload)
-
-    def twin(self) -> plain_refine.Problem:
-        encoded = self.encoded()
-        names = [line.name for line in encoded.lines]
-        sets = sets_of(self.case.requirements, names)[0]
-        labels = []
-        for name in self.labels:
-            codes, domain = encoded.targets[name]
-            labels.append([None if code == domain.size - 1 else code for code in codes.tolist()])
-        required = [(tuple(names.index(name) for name in one.names), one.requirements) for one in sets]
-        return plain_refine.Problem(
-            encoded.lines, records(encoded), required, self.case.columns, labels, self.criterion == "score"
-        )
-
-    def feasible(self) -> bool:
-        everybody = list(range(len(self.case.columns["q0"])))
-        return all(plain.satisfies(one, everybody, self.case.columns) for one in self.case.requirements)
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> Asked:
-    case = draw(cases())
-    names = list(case.specs)
-    n = len(case.columns["q0"])
-    cells = random.Random(draw(st.integers(0, 2**32)))
-    some = st.one_of(st.none(), st.lists(st.sampled_from(names), min_size=1, unique=True))
-    over = [replace(one, over=draw(some)) for one in case.requirements]
-    over += [KAnonymity(k=draw(st.integers(2, 5)), over=draw(some)) for _ in range(draw(st.integers(0, 2)))]
-    labels: dict[str, list[str | None]] = {}
-    for t in range(draw(st.integers(0, 2)) if n > 1 else 0):
-        pool: list[str | None] = ["y", "n", "m", None][: cells.randint(2, 4)]
-        # Labels that depend on a quasi-identifier: there is something to gain.
-        by = case.columns[cells.choice(names)]
-        labels[f"t{t}"] = [cells.choice(pool) if cells.random() < 0.3 else pool[ord(str(v)[-1]) % 2] for v in by]
-        labels[f"t{t}"][:2] = ["y", "n"]
-    return Asked(replace(case, requirements=tuple(over)), labels, draw(st.sampled_from(["score", "infogain"])))
+from tests.strategies.labelled import Asked, tables
+from tests.strategies.tables import Case, records, unhurried
+from tests.twins import mondrian as plain
+from tests.twins import refine as plain_refine
 
 
 def as_step(found: plain_refine.Found, kind: Kind) -> Step:
