@@ -16,10 +16,10 @@ import typer
 
 import rothko
 from rothko.cli import app
+from rothko.data.hierarchy import spec as hierarchy_spec
 from rothko.engines import ENGINES
 from rothko.errors import PolicyError
 from rothko.methods import METHODS
-from rothko.policy import hierarchies as hierarchy_spec
 from rothko.policy.policy import Column, Policy
 from rothko.privacy import REQUIREMENTS
 from rothko.sets.methods import SET_METHODS
