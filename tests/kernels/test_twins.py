@@ -24,10 +24,10 @@ from rothko.kernels.mondrian import allowed as kall
 from rothko.kernels.mondrian import arrange as ka
 from rothko.kernels.mondrian import descend as kd
 from rothko.kernels.mondrian import gain as kg
+from rothko.kernels.mondrian import grow as km
 from rothko.kernels.mondrian import median as kmed
 from rothko.kernels.mondrian import nodes as kn
 from rothko.kernels.mondrian import selection as ks
-from rothko.kernels.mondrian.grow import grow as km
 from rothko.workload.criteria import logarithms
 from tests.twins import mondrian as plain
 

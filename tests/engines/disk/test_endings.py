@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
-from rothko.engines.disk.stream import stream as disk
+from rothko.engines.disk import stream as disk
 from rothko.flow import prepare
 from rothko.release.staging import staging
 from tests.command import Ran, Rothko
@@ -32,7 +32,7 @@ CHILD = """
 import importlib, os, signal, sys
 
 from rothko.cli import main
-from rothko.engines.disk.stream import stream as disk
+from rothko.engines.disk import stream as disk
 from rothko.engines.plan import Budget
 
 small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=700)
@@ -338,7 +338,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 from rothko.cli import main
-from rothko.engines.disk.stream import stream as disk
+from rothko.engines.disk import stream as disk
 from rothko.engines.plan import Budget
 small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 14, tuples=700)
 disk.budget = lambda *_, **__: small
