@@ -34,6 +34,8 @@ from rothko.methods.classes import Partition
 from rothko.methods.method import LocalMethod
 from rothko.methods.refine.refine import Refine
 from rothko.methods.ties import with_hidden_ties
+from rothko.metrics.loss import loss_of_groups
+from rothko.metrics.meter import LossMeter, Lost
 from rothko.policy.draft import Draft, as_policy
 from rothko.policy.policy import Policy
 from rothko.privacy.statistics import Statistics
@@ -47,7 +49,7 @@ from rothko.release.recoding.recoding import Recoding
 from rothko.release.release import Release
 from rothko.release.save import timed
 from rothko.release.stored import StoredRelease
-from rothko.release.stream import Stream, lost_by, public, published_classes, released_rows
+from rothko.release.stream import Stream, published_classes, released_rows
 from rothko.release.truth import Told, Truth
 from rothko.release.verify import Verification
 from rothko.secret import Secret
@@ -162,8 +164,8 @@ def prepare(
     options = policy.engine if policy.engine.name == name else ENGINES[name]()
     return stream(
         source, policy, cast("RothkoT | RothkoS", options), reason, check=partial(_possible, policy=policy),
-        memory=memory, spill_dir=None if spill_dir is None else Path(spill_dir), seed=seed, threads=threads,
-        progress=progress,
+        meter=LossMeter, memory=memory, spill_dir=None if spill_dir is None else Path(spill_dir), seed=seed,
+        threads=threads, progress=progress,
     )  # fmt: skip
 
 
@@ -181,7 +183,16 @@ def _anatomized(
         choose_engine(table.num_rows, table.nbytes, memory=memory, asked="memory")
         progress("read", 1, 1)
     return two_tables(
-        table, source.names, policy, source, reason=reason, seed=seed, secret=secret, threads=threads, timings=timings
+        table,
+        source.names,
+        policy,
+        source,
+        reason=reason,
+        seed=seed,
+        secret=secret,
+        threads=threads,
+        timings=timings,
+        lost=partial(loss_of_groups, policy.quasi_identifiers),
     )
 
 
@@ -220,7 +231,7 @@ def in_memory(
         progress("publish", 1, 1)
     with timed(timings, "measure"):
         recoding = Recoding.of(encoded, partition, rows.published, policy)
-        lost = public(lost_by(encoded, partition, classes, rows.published, policy))
+        lost = Lost.by(encoded, partition, classes, rows.published, policy).public()
     notes = (*source.notes, *partition.notes)
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
     key = secret.origin if policy.method.local else None

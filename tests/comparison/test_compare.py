@@ -23,8 +23,8 @@ from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS
 from rothko.methods.classes import Partition
 from rothko.methods.method import LocalMethod
-from rothko.metrics.loss import Loss
 from rothko.privacy import AlphaK, EntropyLDiversity, FrequencyLDiversity, KAnonymity
+from rothko.release.loss import Loss
 
 N = 600
 PEOPLE = census(N, seed=3)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import rothko as rk
 from rothko.data.typed import typed
-from rothko.metrics.workload import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss
+from rothko.release.loss import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss
 from rothko.release.recoding import recoding as recoding_module
 
 unhurried = settings(deadline=None, max_examples=60)

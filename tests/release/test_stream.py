@@ -32,9 +32,10 @@ from rothko.engines.part import Part
 from rothko.errors import InputError, PolicyError, VerificationError
 from rothko.flow import prepare
 from rothko.methods.classes import Cuts
-from rothko.metrics.loss import Loss
+from rothko.metrics.meter import LossMeter, Lost
 from rothko.release import write as write_module
 from rothko.release.certificate import Certificate, Io
+from rothko.release.loss import Loss
 from rothko.release.recoding import recoding as recoding_module
 from rothko.release.recoding.apply import apply_file
 from rothko.release.stream import Stream
@@ -133,7 +134,8 @@ class Driver:
         return Certificate(self.policy, verification, loss, 0, "rothko-t", "asked for", io=io)
 
     def stream(self, spill: Spill, **changes: Any) -> Stream:
-        made = Stream(self.parts(), self.top, self.policy, self.outline, self.source, self.certify, spill, memory=10**8)
+        given = self.policy, self.outline, self.source, self.certify, spill, LossMeter
+        made = Stream(self.parts(), self.top, *given, memory=10**8)
         return replace(made, **changes)
 
 
@@ -308,7 +310,6 @@ def test_loss_adds_up_to_that_of_the_whole(form: str, spill: Spill, tmp_path: Pa
     """The parts' classes, put into one partition, lose the same."""
     from rothko.methods.classes import Partition
     from rothko.release.publish import publish
-    from rothko.release.stream import lost_by, public
 
     asked = policy(form, workload=TASKS)
     run = driver(asked)
@@ -333,7 +334,7 @@ def test_loss_adds_up_to_that_of_the_whole(form: str, spill: Spill, tmp_path: Pa
     starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
     whole = Partition(np.concatenate(order).astype(np.int32), starts, np.concatenate(low), np.concatenate(high), cuts)
     shown = publish(run.encoded, whole, form, workload=asked.workload)
-    expected = public(lost_by(run.encoded, whole, whole.class_of(), shown, asked))
+    expected = Lost.by(run.encoded, whole, whole.class_of(), shown, asked).public()
     assert_same_loss(lost, expected)
 
 

@@ -20,11 +20,10 @@ from rothko.errors import OutputError
 
 if TYPE_CHECKING:
     from rothko.metrics.cube import Cube
-    from rothko.metrics.loss import Loss
     from rothko.metrics.ranges import RangeCounts
-    from rothko.metrics.workload import Answer, TaskLoss
     from rothko.policy.draft import Draft
     from rothko.progress import Progress as Report
+    from rothko.release.loss import Answer, Loss, TaskLoss
     from rothko.release.verify import Verification
 
 WIDTH = 140
@@ -242,7 +241,7 @@ def _short(number: float) -> str:
 
 def _add_task(table: Table, task: TaskLoss) -> None:
     """The rows of one task of the workload."""
-    from rothko.metrics.workload import AggregateLoss, ClassifyLoss, RegressLoss, SelectLoss
+    from rothko.release.loss import AggregateLoss, ClassifyLoss, RegressLoss, SelectLoss
 
     match task:
         case ClassifyLoss():

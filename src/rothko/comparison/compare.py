@@ -28,13 +28,14 @@ from rothko.errors import PolicyError
 from rothko.flow import check_method, feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.classes import Partition
-from rothko.metrics.loss import Loss, class_widths, loss
+from rothko.metrics.loss import class_widths, loss
 from rothko.policy.draft import Draft, as_policy
 from rothko.policy.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.privacy.requirement import Requirement, number
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, count_threads, silent
+from rothko.release.loss import Loss
 from rothko.secret import Secret
 
 CELLS = 1 << 24

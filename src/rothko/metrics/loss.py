@@ -9,60 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.line import Line
 from rothko.methods.classes import Partition
-
-if TYPE_CHECKING:
-    from rothko.metrics.survey import Metric
-    from rothko.metrics.venn import Venn
-    from rothko.metrics.workload import TaskLoss
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What a release lost."""
-
-    gcp: float
-    """Global certainty penalty, 0 (exact) … 1 (nothing is said); NaN where a mean is all that a column shows."""
-    ncp: dict[str, float]
-    """The same for each quasi-identifier by itself, without weights."""
-    classes: int
-    average_class_size: float
-    discernibility: int
-    """Σ over classes of their size squared: each record is indistinguishable from that many."""
-    smallest_class: int
-    largest_class: int
-    class_sizes: dict[str, int]
-    """How many classes there are of each size, in ranges that double."""
-    workload: tuple[TaskLoss, ...] = ()
-    """What was lost for each task of the workload."""
-    venn: Venn | None = field(default=None, compare=False, repr=False)
-    """How the predicates of the workload divide the classes: says which of their counts may leave, and stays here."""
-    survey: tuple[Metric, ...] = ()
-    """Other metrics of the literature, which `measure` tells and a certificate does not."""
-
-    def to_dict(self, *, digits: int = 6) -> dict[str, Any]:
-        """Plain data; penalties with so many digits."""
-        plain: dict[str, Any] = {
-            "gcp": _rounded(self.gcp, digits),
-            "ncp": {name: _rounded(value, digits) for name, value in self.ncp.items()},
-            "classes": self.classes,
-            "average_class_size": round(self.average_class_size, 3),
-            "discernibility": self.discernibility,
-            "smallest_class": self.smallest_class,
-            "largest_class": self.largest_class,
-            "class_sizes": self.class_sizes,
-            "workload": [task.to_dict() for task in self.workload],
-        }
-        if self.survey:
-            plain["survey"] = {metric.name: metric.to_dict() for metric in self.survey}
-        return plain
+from rothko.release.loss import Loss
 
 
 def class_widths(lines: Sequence[Line], partition: Partition) -> NDArray[np.float64]:
@@ -91,11 +44,20 @@ def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.i
     rows = int(sizes.sum())
     weight = np.array([line.weight for line in lines])
     ncp = {line.name: float(np.dot(widths[:, i], sizes) / rows) for i, line in enumerate(lines)}
+    return _with_sizes(float(np.dot(list(ncp.values()), weight / weight.sum())), ncp, sizes)
+
+
+def loss_of_groups(names: Sequence[str], sizes: NDArray[np.integer]) -> Loss:
+    """The loss of groups with exact quasi-identifiers: no NCP, what is lost is the link to the sensitive value."""
+    return _with_sizes(np.nan, dict.fromkeys(names, np.nan), sizes)
+
+
+def _with_sizes(gcp: float, ncp: dict[str, float], sizes: NDArray[np.integer]) -> Loss:
     return Loss(
-        gcp=float(np.dot(list(ncp.values()), weight / weight.sum())),
+        gcp=gcp,
         ncp=ncp,
         classes=len(sizes),
-        average_class_size=rows / len(sizes),
+        average_class_size=int(sizes.sum()) / len(sizes),
         discernibility=int(np.sum(sizes.astype(np.int64) ** 2)),
         smallest_class=int(sizes.min()),
         largest_class=int(sizes.max()),
@@ -129,11 +91,6 @@ def combine(losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
         largest_class=max(one.largest_class for one in losses),
         class_sizes=dict(sorted(sizes.items(), key=lambda item: int(item[0].partition("-")[0]))),
     )
-
-
-def _rounded(penalty: float, digits: int) -> float | None:
-    """A penalty as JSON has it, which knows no NaN."""
-    return None if np.isnan(penalty) else round(penalty, digits)
 
 
 def _histogram(sizes: NDArray[np.integer]) -> dict[str, int]:

@@ -15,12 +15,13 @@ from rothko.data.encode import rank
 from rothko.data.line import Line
 from rothko.data.source.csv import CsvOptions
 from rothko.methods.anatomy import refuse
-from rothko.metrics.loss import Loss, loss
+from rothko.metrics.literature import literature
+from rothko.metrics.loss import loss
 from rothko.metrics.pair import Pair, brought, read_pair
-from rothko.metrics.survey import survey
 from rothko.metrics.workload import View, workload_loss
 from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
+from rothko.release.loss import Loss
 from rothko.release.publish import check_statistics, mean_name, statistics_asked
 from rothko.workload.tasks import models
 
@@ -75,7 +76,7 @@ def loss_of(pair: Pair) -> Loss:
     """What a release lost, once it is read beside its original."""
     workload = pair.policy.workload
     check_statistics(pair.lines, statistics_asked(workload))
-    lost = replace(loss(pair.lines, pair.widths, pair.sizes), survey=survey(pair))
+    lost = replace(loss(pair.lines, pair.widths, pair.sizes), survey=literature(pair))
     if not workload:
         return lost
     view = View(

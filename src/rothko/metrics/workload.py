@@ -1,17 +1,15 @@
 """How well a release serves the tasks of its workload: one result per task, in the order of the policy.
 
-The definitions are in :mod:`rothko.metrics.prediction` and :mod:`rothko.metrics.queries`. Results have two
-readers. The steward, who has the original, sees all of it. What goes with the release
-(:meth:`TaskLoss.public`) has no answer of the original, nor what gives one away: whoever has the release knows
-its answer, and with the error of that answer also the true one.
+The definitions are in :mod:`rothko.metrics.prediction` and :mod:`rothko.metrics.queries`, the results in
+:mod:`rothko.release.loss`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,166 +25,11 @@ from rothko.metrics.published import Shown, shown_by
 from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer, within
 from rothko.metrics.venn import Venn
 from rothko.policy.policy import Policy
+from rothko.release.loss import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss, TaskLoss
 from rothko.release.publish import ANSWERED_BY, Published, mean_name, statistics_asked
 from rothko.workload.boxes import boxes
 from rothko.workload.relations import excludes, implies
 from rothko.workload.tasks import Aggregate, Classify, Model, Regress, Select, Task
-
-WITHHELD = "withheld: beside the release and the other counts it could tell of fewer records than a class has"
-"""Why a certificate does not tell a count."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskLoss:
-    """What a release lost for one task."""
-
-    task: ClassVar[str]
-    """The name of the task in a policy."""
-
-    def public(self, *, tell: bool = False) -> TaskLoss:
-        """The part that may go with a release; counts under a predicate only where they are to be told."""
-        return self
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifyLoss(TaskLoss):
-    """How well the classes tell a label."""
-
-    task: ClassVar[str] = "classify"
-
-    target: str
-    conditional_entropy: float
-    """Of the label within what the classes show of the features, in bits; 0 where they tell it for sure."""
-    entropy: float
-    """Of the label in the whole table: what it would be were there one class."""
-    classification_metric: float
-    """Share of records whose label is not the most frequent one of their class."""
-    records: int = field(default=0, compare=False, repr=False)
-    """How many records have a label: by that much a part of a table counts."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "task": self.task,
-            "target": self.target,
-            "conditional_entropy": round(self.conditional_entropy, 6),
-            "entropy": round(self.entropy, 6),
-            "classification_metric": round(self.classification_metric, 6),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class RegressLoss(TaskLoss):
-    """How well the classes tell a number."""
-
-    task: ClassVar[str] = "regress"
-
-    target: str
-    wmse: float
-    """Mean squared distance of the number to the mean of its class; 0 where the classes tell it for sure."""
-    variance: float
-    """Of the number in the whole table: what it would be were there one class."""
-    records: int = field(default=0, compare=False, repr=False)
-    """How many records have a number: by that much a part of a table counts."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "task": self.task,
-            "target": self.target,
-            "wmse": _digits(self.wmse),
-            "variance": _digits(self.variance),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class SelectLoss(TaskLoss):
-    """How precisely a predicate can be asked."""
-
-    task: ClassVar[str] = "select"
-
-    where: str
-    weight: float
-    returned: int | None
-    """Records of the classes that overlap the predicate; None where the release does not say where classes lie."""
-    matching: int | None
-    """Records of the original that satisfy it; None where that is not told."""
-    imprecision: int | None
-    """The difference."""
-    why: str | None = None
-    """Why something is not told."""
-
-    def public(self, *, tell: bool = False) -> SelectLoss:
-        """Without what the release does not say by itself, unless it is to be told."""
-        return self if tell else replace(self, matching=None, imprecision=None, why=WITHHELD)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "task": self.task,
-            "where": self.where,
-            "weight": self.weight,
-            "returned": self.returned,
-            "matching": self.matching,
-            "imprecision": self.imprecision,
-            "why": self.why,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An aggregate, as the original and the release answer it."""
-
-    function: str
-    of: str
-    where: str | None
-    """The predicate of a ``select`` task; None for all records."""
-    truth: float | None
-    """From the original, whose missing values are left out; None where there are no others."""
-    answer: float | None
-    """From the release; None where it has no answer."""
-    error: float | None
-    """|answer − truth| ÷ |truth|; None where one is None, or the truth is 0 and the answer is not."""
-    unanswered: int
-    """Records that the answer leaves out though they may have a value: their classes have missing values."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "function": self.function,
-            "of": self.of,
-            "where": self.where,
-            "truth": _number(self.truth),
-            "answer": _number(self.answer),
-            "error": None if self.error is None else _digits(self.error),
-            "unanswered": self.unanswered,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class AggregateLoss(TaskLoss):
-    """How well aggregates are answered: over all records, and over those that each ``select`` task asks for."""
-
-    task: ClassVar[str] = "aggregate"
-
-    answers: tuple[Answer, ...]
-
-    @property
-    def is_public(self) -> bool:
-        """Whether answers and errors were left out."""
-        return all(one.truth is None and one.answer is None for one in self.answers)
-
-    def public(self, *, tell: bool = False) -> AggregateLoss:
-        """Without answers and errors; what is left says of how many records the release knows nothing."""
-        return AggregateLoss(tuple(replace(one, truth=None, answer=None, error=None) for one in self.answers))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"task": self.task, "answers": [one.to_dict() for one in self.answers]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -469,12 +312,3 @@ def _statistic(view: View, name: str, function: str, values: NDArray[np.float64]
         end = shown.low if function == "min" else shown.high
         return np.where(shown.exact, np.append(values, np.nan)[np.where(shown.exact, end, -1)], np.nan)
     return view.means.get(name, np.full(len(shown.low), np.nan))
-
-
-def _digits(number: float) -> float | None:
-    """Six significant digits; None for what is no number in JSON."""
-    return float(f"{number:.6g}") if math.isfinite(number) else None
-
-
-def _number(number: float | None) -> float | int | None:
-    return int(number) if number is not None and number.is_integer() else number

@@ -7,7 +7,7 @@ both together must be the records that were meant to leave.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import rank
 from rothko.data.fold import warn_of_look_alikes
-from rothko.data.line import Kind, Line
 from rothko.data.schema import counts_texts
 from rothko.data.source.csv import typed_text
 from rothko.data.source.formats import is_text
@@ -27,11 +26,11 @@ from rothko.data.source.open import Source
 from rothko.data.typed import typed_column
 from rothko.errors import PolicyError, VerificationError
 from rothko.methods.anatomy import WARNING, anatomize
-from rothko.metrics.loss import Loss, loss
 from rothko.policy.policy import Column, Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
 from rothko.release.kinds import refuse_unions
+from rothko.release.loss import Loss
 from rothko.release.meant import Meant
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
@@ -133,7 +132,7 @@ def requirements_of(policy: Policy) -> tuple[Requirement, ...]:
 
 def two_tables(
     table: pa.Table, names: Sequence[str], policy: Policy, source: Source, *, reason: str, seed: int, secret: Secret,
-    threads: int, timings: dict[str, float],
+    threads: int, timings: dict[str, float], lost: Callable[[NDArray[np.int64]], Loss],
 ) -> AnatomyRelease:  # fmt: skip
     """The release of a table, not verified yet.
 
@@ -143,6 +142,8 @@ def two_tables(
         The columns in the order of the input.
     timings
         Seconds by stage; what is done here is added.
+    lost
+        What groups of such sizes lose.
     """
     asked = policy.method.asked(policy)
     column = asked.of
@@ -166,7 +167,7 @@ def two_tables(
     certificate = Certificate(
         policy,
         Verification(table.num_rows, tuple(exact.column_names), int(groups.max()) + 1, ()),
-        _loss(policy, np.bincount(groups)),
+        lost(np.bincount(groups)),
         seed,
         "memory",
         reason,
@@ -195,12 +196,6 @@ def _no_clash(names: Sequence[str], policy: Policy) -> None:
     for added in (GROUP, COUNT):
         if added in names and (added == GROUP or added in policy.sensitive) and added not in policy.identifiers:
             raise PolicyError(f"anatomy adds a column {added!r}, and there is one of that name already; rename it.")
-
-
-def _loss(policy: Policy, sizes: NDArray[np.integer]) -> Loss:
-    """Sizes of groups; no NCP: the quasi-identifiers are exact, and what is lost is the link to the sensitive value."""
-    lines = [Line(name, Kind.NOMINAL, pa.array([]), np.empty(0), missing=False) for name in policy.quasi_identifiers]
-    return loss(lines, np.full((len(sizes), len(lines)), np.nan), sizes)
 
 
 def verified_pair(

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from rothko import json_text
-from rothko.metrics.loss import Loss
 from rothko.policy.policy import Policy
+from rothko.release.loss import Loss
 from rothko.release.verify import Verification
 
 LIBRARIES = ("rothko", "numpy", "numba", "pyarrow", "duckdb")

@@ -13,7 +13,7 @@ same, and their order tells nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,12 +24,10 @@ from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Cuts, Partition
-from rothko.metrics.workload import ClassifyLoss, RegressLoss, TaskLoss, combine_tasks, entropy, variance
 from rothko.policy.policy import Policy
 from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish
 from rothko.release.rows import random_order, row_keys
 from rothko.release.tables import Tables
-from rothko.workload.tasks import Classify, Model, Task
 
 BITS = 5
 """Of a hash, by which rows are distributed at a time: a file holds back a megabyte, so 32 megabytes in all."""
@@ -124,26 +122,6 @@ def _mean(column: Published, outline: Outline, i: int, found: Sums) -> Published
     if not math.isfinite(mean):
         mean = exact_mean(numbers[held], counts[held])
     return Published(column.name, pa.array([mean], pa.float64(), from_pandas=True), np.zeros(1, dtype=np.int32))
-
-
-def tasks_of(
-    found: Sums, parts: Sequence[tuple[TaskLoss, ...]], workload: Sequence[Task], outline: Outline
-) -> tuple[TaskLoss, ...]:
-    """What the class loses for each task, from what its batches do: for a model they do not add up, its labels do."""
-    return tuple(
-        _model(task, found, outline) if isinstance(task, Model) else added
-        for task, added in zip(workload, combine_tasks(parts, outline.domains), strict=True)
-    )
-
-
-def _model(task: Model, found: Sums, outline: Outline) -> TaskLoss:
-    counts = found.targets[task.target]
-    there = int(counts[:-1].sum())
-    if isinstance(task, Classify):
-        bits, others = entropy(counts[:-1]), there - int(counts[:-1].max(initial=0))
-        return ClassifyLoss(task.target, bits, bits, others / max(there, 1), there)
-    spread = variance(replace(outline.domains[task.target], counts=counts))
-    return RegressLoss(task.target, spread, spread, there)
 
 
 class Shuffle:

@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 from rothko.data.source.formats import is_text
 from rothko.data.source.open import Source
 from rothko.errors import InputError
-from rothko.metrics.loss import Loss
 from rothko.release.certificate import Certificate
 from rothko.release.kinds import refuse_kinds, restored
+from rothko.release.loss import Loss
 from rothko.release.meant import Meant
 from rothko.release.recoding.branches import Branches
 from rothko.release.recoding.recoding import Recoding, columns_of, copied

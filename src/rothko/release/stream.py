@@ -28,16 +28,14 @@ from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
 from rothko.methods.classes import Cuts, Partition
-from rothko.metrics.loss import Loss, class_widths, combine, loss
-from rothko.metrics.seen import Seen
-from rothko.metrics.venn import total
-from rothko.metrics.workload import SelectLoss, View, combine_tasks, selections_of, venn_of, workload_loss
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.kinds import refuse_kinds
-from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class, tasks_of
+from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class
+from rothko.release.loss import Loss
 from rothko.release.meant import Meant
+from rothko.release.measured import Meter, NewMeter
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding.branches import Branches
@@ -50,7 +48,6 @@ from rothko.release.tables import Tables
 from rothko.release.truth import Told, ToldHashes
 from rothko.release.verify import Fingerprint, Verification
 from rothko.release.write import Content, RowsFile, write_content
-from rothko.workload.tasks import Model
 
 Certify = Callable[[Verification, Loss], Certificate]
 """Makes the certificate of what was verified and lost; called when all parts are there."""
@@ -83,30 +80,6 @@ def released_rows(
     return assemble(names, published, kept, classes, order, threads=threads)
 
 
-def lost_by(
-    encoded: Encoded,
-    partition: Partition,
-    classes: NDArray[np.int32],
-    published: Mapping[str, Sequence[Published]],
-    policy: Policy,
-) -> Loss:
-    """What some classes lose; more of it than may stand in a certificate (see :func:`public`)."""
-    lost = loss(encoded.lines, class_widths(encoded.lines, partition), partition.sizes)
-    if not policy.workload:
-        return lost
-    view = View.of(encoded, partition, classes, published, policy)
-    selections = selections_of(view, policy.workload)
-    tasks = workload_loss(view, policy.workload, selections)
-    return replace(lost, workload=tasks, venn=venn_of(view, selections))
-
-
-def public(lost: Loss) -> Loss:
-    """What of a loss may go with the release."""
-    told = iter([] if lost.venn is None else lost.venn.tellable(lost.smallest_class))
-    tasks = tuple(task.public(tell=isinstance(task, SelectLoss) and next(told)) for task in lost.workload)
-    return replace(lost, workload=tasks, venn=None)
-
-
 class Sink:
     """Where the parts of a release go: a file, whose format follows from the ending of its name.
 
@@ -114,10 +87,12 @@ class Sink:
     ----------
     names
         The columns of the source, in their order.
+    meter
+        Adds up what the parts lose.
     tables
         Where what does not fit in memory is written down on the way.
     memory
-        The most bytes for what is counted by SQL at the end.
+        The most bytes for SQL beside the writing.
     typing
         Find out the types of kept columns that are text.
     private
@@ -131,6 +106,7 @@ class Sink:
         outline: Outline,
         names: Sequence[str],
         *,
+        meter: Meter,
         tables: Tables,
         seed: int = 0,
         threads: int = 1,
@@ -146,15 +122,9 @@ class Sink:
         """Seconds spent on ``publish``, ``write`` and ``measure``."""
         self._file = RowsFile(path, escape=policy.csv.escape_formulas, private=private, threads=threads)
         self._policy, self._outline, self._names, self._tables = policy, outline, tuple(names), tables
-        self._seed, self._threads, self._memory = seed, threads, memory
+        self._meter, self._seed, self._threads = meter, seed, threads
         self._branches: Branches | None = None
-        self._losses: list[Loss] = []
-        self._rows: list[int] = []
-        self._seen = {
-            i: Seen(task, outline.domains[task.target], tables)
-            for i, task in enumerate(policy.workload)
-            if isinstance(task, Model) and task.features is not None
-        }
+        self._rows = 0
         self._columns: tuple[str, ...] = ()
         self._published: dict[str, tuple[str, ...]] = {}
         self._told: Told | None = None
@@ -190,10 +160,8 @@ class Sink:
         with timed(self.timings, "verify"):
             noted.result()
         with timed(self.timings, "measure"):
-            self._rows.append(part.encoded.rows)
-            self._losses.append(lost_by(part.encoded, partition, classes, rows.published, self._policy))
-            for seen in self._seen.values():
-                seen.add(part.encoded.targets[seen.target].codes, classes, rows.published)
+            self._rows += part.rows
+            self._meter.add(part.encoded, partition, classes, rows.published)
             self._add_branch(part.leaf, partition, rows.published)
             if self._typing:
                 self._note_types(rows.kept)
@@ -219,21 +187,10 @@ class Sink:
                 rows = assemble(self._names, published, coded.kept, classes, None, threads=self._threads)
                 self._note_truth(rows, coded.kept, classes, part.outline.encoded(coded))
         with timed(self.timings, "measure"):
-            losses = []
-            nobody = found.box_of(part, part.outline.nobody())
-            for coded in part.batches() if self._policy.workload else ():
-                encoded, partition = found.box_of(part, coded)
-                classes = np.zeros(coded.rows, dtype=np.int32)
-                losses.append(lost_by(encoded, partition, classes, published, self._policy))
-                for seen in self._seen.values():
-                    seen.add(encoded.targets[seen.target].codes, classes, published)
-            widths = [line.width(found.low[i : i + 1], found.high[i : i + 1]) for i, line in enumerate(nobody[0].lines)]
-            lost = loss(nobody[0].lines, np.stack(widths, axis=1), np.array([part.rows]))
-            self._rows.append(part.rows)
-            tasks = tasks_of(found, [one.workload for one in losses], self._policy.workload, part.outline)
-            venn = total(one.venn for one in losses)
-            self._losses.append(replace(lost, workload=tasks, venn=None if venn is None else venn.as_one_class()))
-            self._add_branch(part.leaf, nobody[1], published)
+            self._rows += part.rows
+            self._meter.add_class(part, found, published)
+            _, partition = found.box_of(part, part.outline.nobody())
+            self._add_branch(part.leaf, partition, published)
 
     def _write_some(
         self,
@@ -276,17 +233,12 @@ class Sink:
         with timed(self.timings, "write"):
             self._file.close()
         with timed(self.timings, "measure"):
-            lost = combine(self._losses, self._rows)
-            tasks = list(combine_tasks([one.workload for one in self._losses], self._outline.domains))
-            for i, seen in self._seen.items():
-                tasks[i] = seen.loss(threads=self._threads, memory=self._memory, spill=self._tables.folder)
-            venn = total(one.venn for one in self._losses)
-            lost = public(replace(lost, workload=tuple(tasks), venn=venn))
+            lost = self._meter.finish()
         types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
         self._open.close()
         assert self._told is not None
         meant = Meant(
-            sum(self._rows), self._columns, self._told, self._fingerprint, self._published, self._schema
+            self._rows, self._columns, self._told, self._fingerprint, self._published, self._schema
         )  # fmt: skip
         return Written(meant, lost, self._branches, types, self._kinds, frozenset(self._file.escaped))
 
@@ -324,6 +276,7 @@ class Stream:
     certify: Certify
     spill: Tables
     """A private folder for what does not fit in memory."""
+    meter: NewMeter
     seed: int = 0
     threads: int = 1
     memory: int | None = None
@@ -407,6 +360,7 @@ class Stream:
             self.policy,
             self.outline,
             self.source.names,
+            meter=self.meter(self.policy, self.outline, self.spill, threads=self.threads, memory=self.memory),
             tables=self.spill,
             seed=self.seed,
             threads=self.threads,

@@ -17,11 +17,12 @@ from rothko.engines.plan import SAFE, Budget, available_memory, budget, cost_s, 
 from rothko.engines.rothko_s import rothko_s
 from rothko.engines.rothko_t import rothko_t
 from rothko.engines.tree import Tree
-from rothko.metrics.loss import Loss
 from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from rothko.progress import Progress, silent
 from rothko.release.certificate import Certificate, Io
+from rothko.release.loss import Loss
+from rothko.release.measured import NewMeter
 from rothko.release.stream import Stream
 from rothko.release.verify import Verification
 
@@ -42,6 +43,7 @@ def stream(
     reason: str,
     *,
     check: Check,
+    meter: NewMeter,
     memory: int | None = None,
     spill_dir: Path | None = None,
     seed: int = 0,
@@ -54,6 +56,8 @@ def stream(
     ----------
     check
         Called with what the survey has found.
+    meter
+        Makes what adds up the loss of the parts.
     memory
         The limit in bytes; without one, a safe share of what is free.
     spill_dir
@@ -109,6 +113,7 @@ def stream(
         source=source,
         certify=certify,
         spill=spill,
+        meter=meter,
         seed=seed,
         threads=threads,
         memory=max(LEAST_SQL, (limit - shares.baseline) // 2),

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,37 +29,9 @@ from rothko.data.line import Kind, Line
 from rothko.metrics.extent import Extent
 from rothko.metrics.pair import Pair
 from rothko.metrics.published import Shown
+from rothko.release.loss import Score
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """What one metric says about a release."""
-
-    direction: ClassVar[str] = "lower is better"
-
-    name: str
-    value: float
-    """NaN where a column shows a mean and nothing else."""
-    exact: float
-    """What the original itself would give: no release gives less."""
-    one_class: float
-    """What one class over the whole table would give: no release gives more, but for the entropy, which may."""
-    columns: dict[str, float]
-    """The same for each quasi-identifier by itself."""
-    reference: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "value": _digits(self.value),
-            "exact": _digits(self.exact),
-            "one_class": _digits(self.one_class),
-            "columns": {name: _digits(value) for name, value in self.columns.items()},
-            "direction": self.direction,
-            "reference": self.reference,
-        }
 
 
 class Cells(NamedTuple):
@@ -89,7 +60,7 @@ class Cost(NamedTuple):
     """For an entry of the one class over the whole table."""
 
 
-def survey(pair: Pair) -> tuple[Metric, ...]:
+def literature(pair: Pair) -> tuple[Score, ...]:
     """The metrics of a release, in the order of this module's list."""
     cells: list[Cells | None] = []
     for i, (line, extent) in enumerate(zip(pair.lines, pair.extents(), strict=True)):
@@ -111,7 +82,7 @@ def _summed(
     cells: Sequence[Cells | None],
     sizes: NDArray[np.int64],
     divisor: int,
-) -> Metric:
+) -> Score:
     """A metric that adds up over columns and records: a mean over the records, or a number of entries."""
     records = 1 if name == "suppressed_entries" else int(sizes.sum())
     columns, one_class = {}, 0.0
@@ -122,10 +93,10 @@ def _summed(
         of_class, whole = cost(some)
         columns[column] = float(np.dot(of_class, sizes)) / records
         one_class += whole * int(sizes.sum()) / records
-    return Metric(name, sum(columns.values()) / divisor, 0.0, one_class / divisor, columns, REFERENCES[name])
+    return Score(name, sum(columns.values()) / divisor, 0.0, one_class / divisor, columns, REFERENCES[name])
 
 
-def _ambiguity(names: Sequence[str], cells: Sequence[Cells | None], sizes: NDArray[np.int64]) -> Metric:
+def _ambiguity(names: Sequence[str], cells: Sequence[Cells | None], sizes: NDArray[np.int64]) -> Score:
     """AM: how many tuples a record may stand for, on average: the product over the columns of its values."""
     stands_for = [None if some is None else some.extent.count.astype(np.float64) for some in cells]
     columns = {
@@ -138,7 +109,7 @@ def _ambiguity(names: Sequence[str], cells: Sequence[Cells | None], sizes: NDArr
             tuples = tuples * (math.nan if count is None else count)
             whole *= math.nan if some is None else some.line.size
         value = float(np.dot(tuples, sizes)) / int(sizes.sum())
-    return Metric("ambiguity_metric", value, 1.0, whole, columns, REFERENCES["ambiguity_metric"])
+    return Score("ambiguity_metric", value, 1.0, whole, columns, REFERENCES["ambiguity_metric"])
 
 
 def _loss_metric(some: Cells) -> Cost:
@@ -225,11 +196,6 @@ def _heights(tree: Tree) -> NDArray[np.int64]:
         climbed += 1
         height[level] = climbed  # the last to be written is the longest way down
     return height
-
-
-def _digits(number: float) -> float | None:
-    """Six significant digits; None for what is no number in JSON."""
-    return float(f"{number:.6g}") if math.isfinite(number) else None
 
 
 _ADDITIVE: dict[str, tuple[Callable[[Cells], Cost], bool]] = {

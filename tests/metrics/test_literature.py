@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 import rothko as rk
-from rothko.metrics.survey import REFERENCES, Metric
+from rothko.metrics.literature import REFERENCES
+from rothko.release.loss import Score
 from tests.strategies.released import POLICY, QUASI, TREE, Released, exact, lowest, one_class, releases
 
 # ── twins: straight from the definitions, entry by entry ─────────────────────────────────────────
@@ -94,7 +95,7 @@ def twin(case: Released, name: str) -> float:
     return sum(cost(case, q, among) for q, among in entries) * share(case)
 
 
-def measured(case: Released) -> dict[str, Metric]:
+def measured(case: Released) -> dict[str, Score]:
     return {one.name: one for one in rk.measure(case.table, case.shown(), POLICY, threads=1).survey}
 
 

@@ -1,0 +1,126 @@
+"""What a release loses, whole or from its parts: as much of it as may stand in a certificate.
+
+A table that does not fit in memory leaves part by part, and what its parts lose adds up. Three things do not add up
+like the rest: models that look at some of the quasi-identifiers, to whom classes of different parts may be one group
+(:mod:`rothko.metrics.seen`); which counts of predicates may be told (:mod:`rothko.metrics.venn`); and a class that is
+larger than memory, whose batches are no classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.survey.coded import Outline
+from rothko.engines.part import LargeClass
+from rothko.methods.classes import Partition
+from rothko.metrics.loss import class_widths, combine, loss
+from rothko.metrics.seen import Seen
+from rothko.metrics.venn import Venn, total
+from rothko.metrics.workload import View, combine_tasks, entropy, selections_of, variance, venn_of, workload_loss
+from rothko.policy.policy import Policy
+from rothko.release.large_class import Sums
+from rothko.release.loss import ClassifyLoss, Loss, RegressLoss, SelectLoss, TaskLoss
+from rothko.release.measured import Shown
+from rothko.release.tables import Tables
+from rothko.workload.tasks import Classify, Model
+
+
+class Lost(NamedTuple):
+    """What some classes lose, more of it than may stand in a certificate."""
+
+    loss: Loss
+    venn: Venn | None = None
+    """How the predicates of the workload divide the classes: says which of their counts may leave, and stays here."""
+
+    @classmethod
+    def by(
+        cls, encoded: Encoded, partition: Partition, classes: NDArray[np.int32], published: Shown, policy: Policy
+    ) -> Lost:
+        """Measure some classes: their records, the class of each, and what the classes show."""
+        lost = loss(encoded.lines, class_widths(encoded.lines, partition), partition.sizes)
+        if not policy.workload:
+            return cls(lost)
+        view = View.of(encoded, partition, classes, published, policy)
+        selections = selections_of(view, policy.workload)
+        tasks = workload_loss(view, policy.workload, selections)
+        return cls(replace(lost, workload=tasks), venn_of(view, selections))
+
+    def public(self) -> Loss:
+        """What of it may go with the release."""
+        told = iter([] if self.venn is None else self.venn.tellable(self.loss.smallest_class))
+        tasks = (task.public(tell=isinstance(task, SelectLoss) and next(told)) for task in self.loss.workload)
+        return replace(self.loss, workload=tuple(tasks))
+
+
+class LossMeter:
+    """Adds up what the parts of a release lose (:class:`rothko.release.measured.Meter`)."""
+
+    def __init__(
+        self, policy: Policy, outline: Outline, tables: Tables, *, threads: int = 1, memory: int | None = None
+    ) -> None:
+        self._policy, self._outline, self._folder = policy, outline, tables.folder
+        self._threads, self._memory = threads, memory
+        self._lost: list[Lost] = []
+        self._rows: list[int] = []
+        self._seen = {
+            i: Seen(task, outline.domains[task.target], tables)
+            for i, task in enumerate(policy.workload)
+            if isinstance(task, Model) and task.features is not None
+        }
+
+    def add(self, encoded: Encoded, partition: Partition, classes: NDArray[np.int32], published: Shown) -> None:
+        """Take in some classes: their records, the class of each, and what the classes show."""
+        self._rows.append(encoded.rows)
+        self._lost.append(self._measured(encoded, partition, classes, published))
+
+    def add_class(self, part: LargeClass, sums: Sums, published: Shown) -> None:
+        """Take in a class whose records do not fit in memory."""
+        some = []
+        for coded in part.batches() if self._policy.workload else ():
+            encoded, partition = sums.box_of(part, coded)
+            some.append(self._measured(encoded, partition, np.zeros(coded.rows, dtype=np.int32), published))
+        lines = part.outline.lines
+        widths = [line.width(sums.low[i : i + 1], sums.high[i : i + 1]) for i, line in enumerate(lines)]
+        lost = loss(lines, np.stack(widths, axis=1), np.array([part.rows]))
+        venn = total(one.venn for one in some)
+        self._rows.append(part.rows)
+        self._lost.append(
+            Lost(replace(lost, workload=self._tasks(sums, some)), None if venn is None else venn.as_one_class())
+        )
+
+    def finish(self) -> Loss:
+        """What all parts lost together, as it may go with the release."""
+        tasks = list(self._combined(self._lost))
+        for i, seen in self._seen.items():
+            tasks[i] = seen.loss(threads=self._threads, memory=self._memory, spill=self._folder)
+        lost = combine([one.loss for one in self._lost], self._rows)
+        return Lost(replace(lost, workload=tuple(tasks)), total(one.venn for one in self._lost)).public()
+
+    def _measured(self, encoded: Encoded, partition: Partition, classes: NDArray[np.int32], published: Shown) -> Lost:
+        for seen in self._seen.values():
+            seen.add(encoded.targets[seen.target].codes, classes, published)
+        return Lost.by(encoded, partition, classes, published, self._policy)
+
+    def _combined(self, parts: Sequence[Lost]) -> tuple[TaskLoss, ...]:
+        return combine_tasks([one.loss.workload for one in parts], self._outline.domains)
+
+    def _tasks(self, sums: Sums, batches: Sequence[Lost]) -> tuple[TaskLoss, ...]:
+        """What a class loses for each task, from what its batches do: for a model they do not add up, its labels do."""
+        return tuple(
+            self._model(task, sums.targets[task.target]) if isinstance(task, Model) else added
+            for task, added in zip(self._policy.workload, self._combined(batches), strict=True)
+        )
+
+    def _model(self, task: Model, counts: NDArray[np.int64]) -> TaskLoss:
+        there = int(counts[:-1].sum())
+        if isinstance(task, Classify):
+            bits, others = entropy(counts[:-1]), there - int(counts[:-1].max(initial=0))
+            return ClassifyLoss(task.target, bits, bits, others / max(there, 1), there)
+        spread = variance(replace(self._outline.domains[task.target], counts=counts))
+        return RegressLoss(task.target, spread, spread, there)

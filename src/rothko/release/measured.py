@@ -1,0 +1,50 @@
+"""Who adds up what the parts of a release lose: asked by a release that comes part by part, and made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.survey.coded import Outline
+from rothko.engines.part import LargeClass
+from rothko.methods.classes import Partition
+from rothko.policy.policy import Policy
+from rothko.release.loss import Loss
+from rothko.release.publish import Published
+from rothko.release.tables import Tables
+
+if TYPE_CHECKING:
+    from rothko.release.large_class import Sums
+
+Shown = Mapping[str, Sequence[Published]]
+"""Quasi-identifier → the columns that publish it."""
+
+
+class Meter(Protocol):
+    """Adds up what parts of a table lose; no class lies in two of them."""
+
+    def add(self, encoded: Encoded, partition: Partition, classes: NDArray[np.int32], published: Shown) -> None:
+        """Take in some classes: their records, the class of each, and what the classes show."""
+        ...
+
+    def add_class(self, part: LargeClass, sums: Sums, published: Shown) -> None:
+        """Take in a class whose records do not fit in memory."""
+        ...
+
+    def finish(self) -> Loss:
+        """What all parts lost together, as it may go with the release."""
+        ...
+
+
+class NewMeter(Protocol):
+    """Makes a meter for a table; what it cannot hold in memory it writes down in ``tables``."""
+
+    def __call__(
+        self, policy: Policy, outline: Outline, tables: Tables, *, threads: int = 1, memory: int | None = None
+    ) -> Meter:
+        """A meter that has seen no part."""
+        ...
