@@ -21,7 +21,8 @@ from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts, match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
-from rothko.data.source.open import Source, open_source
+from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
 from rothko.engines import ENGINES

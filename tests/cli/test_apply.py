@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from rothko.data.source.open import Source
+from rothko.data.source.source import Source
 from rothko.generate.patients import patients
 from tests.command import Rothko
 

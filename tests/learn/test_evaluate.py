@@ -16,7 +16,7 @@ from scipy.stats import ttest_rel
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 import rothko as rk
-from rothko.data.source.open import Source
+from rothko.data.source.source import Source
 from rothko.generate.agrawal import agrawal
 from rothko.learn import evaluate as protocol
 from rothko.learn.evaluate import deal, evaluate, paired_t_test, recode

@@ -23,7 +23,8 @@ import pytest
 import rothko as rk
 from rothko.data.encode import encode
 from rothko.data.line import as_text
-from rothko.data.source.open import Source, open_source
+from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.typed import typed
 from rothko.engines import memory

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from rothko.data.fold import folded
 from rothko.data.line import as_text
 from rothko.data.schema import Column, Role, Schema
-from rothko.data.source.open import Source
+from rothko.data.source.source import Source
 from rothko.errors import InputError
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"

@@ -17,7 +17,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from rothko.data.schema import Role
-from rothko.data.source.open import Source, open_source
+from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.errors import InputError, PolicyError
 from rothko.flow import in_memory
 from rothko.learn.regions import FORMS, Form, Regions, known_form

@@ -24,7 +24,8 @@ from rothko.data.line import Line, as_text
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
-from rothko.data.source.open import Source, open_source
+from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.data.typed import typed, with_one_missing
 from rothko.errors import InputError, PolicyError, nearest
 from rothko.metrics.extent import Extent

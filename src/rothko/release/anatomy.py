@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from rothko.data.encode import rank
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts
-from rothko.data.source.csv import typed_text
 from rothko.data.source.formats import is_text
-from rothko.data.source.open import Source
+from rothko.data.source.guess import typed_text
+from rothko.data.source.source import Source
 from rothko.data.typed import typed_column
 from rothko.errors import PolicyError, VerificationError
 from rothko.methods.anatomy import WARNING, anatomize

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.source.csv import typed_text
 from rothko.data.source.formats import is_text
-from rothko.data.source.open import Source
+from rothko.data.source.guess import typed_text
+from rothko.data.source.source import Source
 from rothko.release.certificate import Certificate
 from rothko.release.meant import Meant
 from rothko.release.place import Place, place_of

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rothko.data.source.formats import is_text
-from rothko.data.source.open import Source
+from rothko.data.source.source import Source
 from rothko.errors import InputError
 from rothko.release.certificate import Certificate
 from rothko.release.kinds import refuse_kinds, restored

@@ -21,9 +21,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.data.source.csv import typed_text
 from rothko.data.source.formats import is_text
-from rothko.data.source.open import Source
+from rothko.data.source.guess import typed_text
+from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError

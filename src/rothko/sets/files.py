@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.source.csv import CsvOptions, check_encoding
-from rothko.data.source.open import Source, open_source
+from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.errors import InputError, nearest
 from rothko.sets import records as sets
 from rothko.sets.records import Records

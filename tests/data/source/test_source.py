@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.open import Source, open_source
+from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.errors import InputError
 
 SECRET = "SECRET-4711"
@@ -503,7 +504,7 @@ def test_dataframes_in_pieces() -> None:
 
 
 def test_long_records_come_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rothko.data.source.open.PIECE_BYTES", 10_000)
+    monkeypatch.setattr("rothko.data.source.source.PIECE_BYTES", 10_000)
     pieces = list(open_source({"text": ["x" * 1_000] * 100}).batches())
     assert len(pieces) >= 10
     assert sum(piece.num_rows for piece in pieces) == 100

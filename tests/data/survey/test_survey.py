@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
 from rothko.data.schema import left_as_text
-from rothko.data.source.open import Source, open_source
+from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.data.survey import distinct as distinct_module
 from rothko.data.survey import grid
 from rothko.data.survey import survey as survey_module

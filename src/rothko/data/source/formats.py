@@ -1,21 +1,28 @@
-"""The file formats that can be read: which endings they have, and whether their columns have types.
+"""The file formats that can be read: one table of endings, how each is opened, and whether its columns have types.
 
-The first question that is asked of a file, everywhere, is asked here. How each is opened is in
-:mod:`rothko.data.source.open`, how each is written and verified in :mod:`rothko.release.formats`.
+The first question that is asked of a file, everywhere, is asked here. How each is written and verified is in
+:mod:`rothko.release.formats`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from rothko.data.source.arrow import open_arrow
+from rothko.data.source.csv import CsvOptions
+from rothko.data.source.csv_file import open_csv
+from rothko.data.source.parquet import open_parquet
+from rothko.data.source.source import Source
+from rothko.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """A kind of file."""
 
-    name: str
+    open: Callable[[Path, CsvOptions], Source]
     endings: Mapping[str, str]
     """Ending of a file → that of a release of it, where none is asked for."""
     text: bool = False
@@ -23,13 +30,28 @@ class Format:
 
 
 CSV = Format(
-    "csv",
+    open_csv,
     {".csv": ".csv", ".tsv": ".tsv", ".txt": ".csv", ".csv.gz": ".csv", ".tsv.gz": ".tsv"},
     text=True,
 )
-PARQUET = Format("parquet", {".parquet": ".parquet", ".pq": ".parquet"})
-ARROW = Format("arrow", {".arrow": ".arrow", ".feather": ".feather", ".ipc": ".arrow"})
+PARQUET = Format(open_parquet, {".parquet": ".parquet", ".pq": ".parquet"})
+ARROW = Format(open_arrow, {".arrow": ".arrow", ".feather": ".feather", ".ipc": ".arrow"})
 FORMATS = (CSV, PARQUET, ARROW)
+
+
+def open_file(path: Path, csv: CsvOptions) -> Source:
+    """Open a file; what cannot be one of a table is told before any reader looks at it."""
+    if not path.exists():
+        raise InputError(f"There is no file {str(path)!r}.")
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder; name a file in it.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty.")
+    form = format_of(path)
+    if form is None:
+        known = ", ".join(ending for form in FORMATS for ending in form.endings)
+        raise InputError(f"{path.name} has an ending that rothko does not know; it reads {known}.")
+    return form.open(path, csv)
 
 
 def ending_of(path: Path) -> str | None:

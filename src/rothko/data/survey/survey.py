@@ -26,7 +26,7 @@ from rothko.data.domain import Domain
 from rothko.data.encode import Codes, Means, guide_of, make_line, rank, takes_guide
 from rothko.data.line import Line
 from rothko.data.schema import Schema, left_as_text
-from rothko.data.source.open import PIECE_ROWS, Source
+from rothko.data.source.source import PIECE_ROWS, Source
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.distinct import Distinct
 from rothko.data.survey.grid import Grid, check_grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from rothko.data.source.open import Source
+from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.data.survey.survey import survey
 from rothko.engines.disk.spill import Spill, record_bytes

@@ -1,0 +1,93 @@
+"""What a column of text holds: numbers or dates only if every one of its values can be written back as it stood.
+
+Types guessed from the first rows would turn a later 1.5 into 2, and 02139 into 2139.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|NaN|[+-]?(inf|Infinity|Inf)")
+WHOLE = re.compile(r"-?\d{1,18}")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
+
+
+def typed_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A text column as whole numbers, numbers, dates or timestamps where all its values are that; else as it is.
+
+    >>> [str(typed_text(pa.chunked_array([words])).type) for words in (["1", "20"], ["1.5", "2"], ["01", "2"])]
+    ['int64', 'double', 'string']
+    """
+    return Guess().look(column)
+
+
+class Guess:
+    """What a column of text holds, as far as it was looked at; the first 100 values decide what it may be at all."""
+
+    def __init__(self) -> None:
+        self.kind: pa.DataType | None = None
+        """The type so far; None while every value is missing."""
+        self._pattern: re.Pattern[str] | None = None
+        self._seen = 0
+
+    def look(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Look at more of the column; it comes back as the type that fits all so far."""
+        if self._seen < 100:
+            self._sample(column)
+        if self.kind is None or self.kind == pa.string():
+            return column
+        if self.kind == pa.int64():
+            found = _as_integers(column)
+            if found is not None:
+                return found
+            self.kind = pa.float64()
+        found = _as_numbers(column) if self.kind == pa.float64() else _cast(column, self.kind)
+        if found is None:
+            self.kind = pa.string()
+        return column if found is None else found
+
+    def _sample(self, column: pa.ChunkedArray) -> None:
+        first = column.slice(0, 100)
+        values = (first if first.null_count == 0 else column.drop_null()).slice(0, 100 - self._seen).to_pylist()
+        self._seen += len(values)
+        if values and self._pattern is None:
+            kinds = {NUMBER: pa.int64(), DATE: pa.date32(), TIMESTAMP: pa.timestamp("us")}
+            fits = [pattern for pattern in kinds if pattern.fullmatch(values[0])]
+            self._pattern = fits[0] if fits else NUMBER
+            self.kind = kinds[self._pattern] if fits else pa.string()
+        if self._pattern is not None and not all(self._pattern.fullmatch(text) for text in values):
+            self.kind = pa.string()
+
+
+def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    from rothko.kernels.text import parse_integers
+
+    chunks = []
+    for chunk in column.chunks:
+        out = np.empty(len(chunk), dtype=np.int64)
+        offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        data = np.frombuffer(chunk.buffers()[2] or b"\0", dtype=np.uint8)
+        present = chunk.is_valid().to_numpy(zero_copy_only=False)
+        if not parse_integers(offsets, data, present, out):
+            return None
+        chunks.append(pa.array(out, mask=~present) if chunk.null_count else pa.array(out))
+    return pa.chunked_array(chunks, pa.int64())
+
+
+def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Decimal numbers; texts with a plus, leading zeros or more digits than a number keeps are codes, and stay text."""
+    if pc.any(pc.match_substring_regex(column, r"^(\+|-?0\d|-?\d{19})"), min_count=0).as_py():
+        return None
+    return _cast(column, pa.float64())
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        return None

@@ -1,0 +1,45 @@
+"""Parquet files: as a whole, or a few records at a time, however large a group of rows is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rothko.data.source.csv import CsvOptions
+from rothko.data.source.source import DAMAGED, PIECE_BYTES, Source, sound
+from rothko.errors import InputError
+
+
+def open_parquet(path: Path, _: CsvOptions) -> Source:
+    """Open a Parquet file."""
+    damaged = f"{path.name} is damaged or cut short: its columns cannot be read."
+    try:
+        with pq.ParquetFile(path) as file:
+            names, about = tuple(file.schema_arrow.names), file.metadata
+    except DAMAGED:
+        raise InputError(f"{path.name} is not a Parquet file, or it is damaged or cut short.") from None
+
+    def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
+        try:
+            with pq.ParquetFile(path) as file:
+                # One chunk per column, as a whole: the ranks are taken over all values anyway.
+                return sound(file.read(columns=list(columns)).select(list(columns))).combine_chunks()
+        except DAMAGED:
+            raise InputError(damaged) from None
+
+    def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
+        stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        rows = max(min(rows, PIECE_BYTES * about.num_rows // max(stored, 1)), 1)
+        try:
+            # Through a buffer: a group of rows is not read at once, and may be larger than memory.
+            with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+                for batch in file.iter_batches(rows, columns=list(columns), use_threads=threads > 1):
+                    yield sound(batch.select(list(columns)))  # asked for "a", the reader brings "a.b", too
+        except DAMAGED:
+            raise InputError(damaged) from None
+
+    size = path.stat().st_size
+    return Source(path.name, names, path, read, _pieces=pieces, rows=about.num_rows, bytes=size)

@@ -1,0 +1,181 @@
+"""A source: a table that can be read as a whole, or again and again in pieces of which only a few are in memory.
+
+Arrow and Parquet trust what a file says of itself: an offset beyond its buffer, a code beyond its dictionary or
+broken UTF-8 is found by whoever touches it, at worst by a segmentation fault. Everything that comes out of a reader is
+therefore checked in full (:func:`sound`) before anything else looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rothko.data.plain import as_plain
+from rothko.errors import InputError
+
+PEEK = 10_000
+"""Records that are looked at to tell how many bytes a table takes."""
+PIECE_ROWS = 1 << 18
+PIECE_BYTES = 1 << 25
+"""How much of a source is read at a time: the fewer of so many records and so many bytes."""
+
+DAMAGED = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, SystemError)
+"""What the readers of Arrow and Parquet raise over a damaged file: names that are no UTF-8, types that do not exist."""
+
+Pieces = Callable[[Sequence[str], Collection[str], int, int], Iterator[pa.Table | pa.RecordBatch]]
+"""The columns, which of them are text, how many records at a time, how many threads → the records."""
+
+
+def as_arrow(table: pa.Table) -> pa.Table:
+    """A table as it is: the way back to a table of Arrow, and for a file."""
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table that can be read, known by its columns."""
+
+    label: str
+    """What messages call it: the file's name or the kind of dataframe."""
+    names: tuple[str, ...]
+    """Its columns."""
+    path: Path | None
+    """The file it is in, if any."""
+    _read: Callable[[Sequence[str], Collection[str]], pa.Table]
+    restore: Callable[[pa.Table], Any] = as_arrow
+    """Turn an Arrow table into the kind of table that came in."""
+    notes: tuple[str, ...] = ()
+    """What was assumed in reading it, for a person to see."""
+    _pieces: Pieces | None = None
+    rows: int | None = None
+    """How many records it has, where that is known before they are read."""
+    bytes: int = 0
+    """How much a pass over the source reads, at most: the size of the file."""
+    named: bool = True
+    """Whether the names are surely names; of a text file, what is taken for the header may be a record."""
+    _text_bytes: Callable[[Sequence[str]], int] | None = None
+    _stamp: tuple[int, ...] = ()
+    """Of a file that is gone through more than once: what tells it from what it is after a change."""
+
+    def read(self, columns: Sequence[str] | None = None, *, as_text: Collection[str] = ()) -> pa.Table:
+        """Read the columns, plain, without the source's metadata.
+
+        Parameters
+        ----------
+        as_text
+            Columns of a text file to leave as they are written, with no guess at their type.
+        """
+        table = self._read(self.names if columns is None else columns, as_text)
+        if table.num_rows == 0:
+            raise InputError(f"{self.label} has columns but no records.")
+        return _without_views(table.replace_schema_metadata(None))
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        as_text: Collection[str] = (),
+        rows: int = PIECE_ROWS,
+        threads: int = 1,
+    ) -> Iterator[pa.Table]:
+        """Go through the records in their order, some at a time; put together they are what :meth:`read` gives.
+
+        A text file is gone through once more, before the first pass, to find the types of its columns.
+
+        Parameters
+        ----------
+        as_text
+            Columns of a text file to leave as they are written, with no guess at their type.
+        rows
+            How many records come at a time, about; fewer where they are long.
+        """
+        assert self._pieces is not None
+        columns = self.names if columns is None else columns
+        seen = 0
+        self._check()
+        for piece in _of_size(self._pieces(columns, as_text, rows, threads), rows):
+            seen += piece.num_rows
+            yield _without_views(piece.replace_schema_metadata(None))
+        self._check()
+        if seen == 0:
+            raise InputError(f"{self.label} has columns but no records.")
+        if self.rows is not None and seen != self.rows:
+            raise InputError(f"{self.label} is damaged: it should have {self.rows:,} records and has {seen:,}.")
+
+    def size(self, columns: Sequence[str]) -> int:
+        """About how many bytes the columns take as an Arrow table."""
+        if self._text_bytes is not None:
+            return self._text_bytes(columns)
+        if self.rows is None:
+            return self.bytes
+        first = next(iter(self.batches(columns, rows=PEEK)))
+        return int(-(-first.nbytes * self.rows // first.num_rows))
+
+    def _check(self) -> None:
+        """Refuse a file that is not the one that was opened: what was learned in one pass must hold in the next."""
+        if self.path is not None and self._stamp != stamp(self.path):
+            raise InputError(f"{self.label} has changed while it was read; start again.")
+
+
+def stamp(path: Path) -> tuple[int, ...]:
+    """What tells a file from what it is after a change."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def sound(read: pa.Table | pa.RecordBatch) -> Any:
+    """What was read, checked to the last value; an error of Arrow where it is not what it says it is."""
+    read.validate(full=True)
+    return read
+
+
+def _of_size(pieces: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Small pieces put together and large ones cut, to so many records or so many bytes."""
+    held: list[pa.Table] = []
+    count, size = 0, 0
+    for piece in pieces:
+        table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
+        if table.num_rows == 0:
+            continue
+        step = max(min(rows, PIECE_BYTES * table.num_rows // max(table.nbytes, 1)), 1)
+        for start in range(0, table.num_rows, step):
+            part = table.slice(start, step)
+            if held and (count + part.num_rows > rows or size + part.nbytes > PIECE_BYTES):
+                yield pa.concat_tables(held)
+                held, count, size = [], 0, 0
+            held.append(part)
+            count, size = count + part.num_rows, size + part.nbytes
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Columns that Arrow can put in another order: views and runs it cannot."""
+    types = pa.types
+    for i, field in enumerate(table.schema):
+        column = table.column(i)
+        if types.is_list_view(field.type) or types.is_large_list_view(field.type):
+            lists = [_listed(chunk) for chunk in column.chunks]
+            table = table.set_column(i, field.name, pa.chunked_array(lists, pa.large_list(field.type.value_field)))
+        elif (
+            types.is_string_view(field.type) or types.is_binary_view(field.type) or types.is_run_end_encoded(field.type)
+        ):
+            table = table.set_column(i, field.name, as_plain(column))
+    return table
+
+
+def _listed(views: pa.Array) -> pa.LargeListArray:
+    """A list for each view of one; PyArrow's own cast makes arrays that are too short."""
+    starts = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(views), 0).to_numpy())])
+    return pa.LargeListArray.from_arrays(
+        pa.array(starts, pa.int64()), views.flatten(), type=pa.large_list(views.type.value_field), mask=views.is_null()
+    )
