@@ -11,11 +11,9 @@ from pathlib import Path
 from benchmarks.timing import Case, report, side_by_side
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.generate.census import census, census_policy
 from rothko.methods import Cluster, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
 from rothko.methods.method import LocalMethod
-from rothko.metrics.loss import class_widths, loss
 from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
 from rothko.progress import count_threads
 
@@ -56,8 +54,8 @@ def _against_mondrian(
     lost: dict[str, float] = {}
 
     def work(method: LocalMethod | Mondrian) -> None:
-        found = partition(encoded, privacy, method, threads=threads)
-        lost[method.name] = loss(encoded.lines, class_widths(encoded.lines, found), found.sizes).gcp
+        found = method.partition(encoded, privacy, threads=threads)
+        lost[method.name] = found.gcp(encoded.lines)
 
     ours, theirs = side_by_side(lambda: work(method), lambda: work(Mondrian()))
     detail = f"{ours:.2f} s, {theirs:.2f} s; GCP {lost[method.name]:.3f}, {lost['mondrian']:.3f}"
@@ -67,7 +65,7 @@ def _against_mondrian(
 def _growth(title: str, large: Encoded, small: Encoded, privacy: Sequence[Requirement], method: LocalMethod) -> Case:
     threads = count_threads(None)
     much, little = side_by_side(
-        lambda: partition(large, privacy, method, threads=threads),
-        lambda: partition(small, privacy, method, threads=threads),
+        lambda: method.partition(large, privacy, threads=threads),
+        lambda: method.partition(small, privacy, threads=threads),
     )
     return report(f"{title}, 4 times the records", much / little, 4.6, f"{much:.2f} s, {little:.2f} s")

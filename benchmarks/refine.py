@@ -15,7 +15,6 @@ import pyarrow as pa
 from benchmarks.timing import Case, report, side_by_side
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian, Refine
 from rothko.methods.refine.refine import distinct
@@ -67,10 +66,9 @@ def _against_mondrian(
 
     def work(method: Refine | Mondrian) -> None:
         refined = isinstance(method, Refine)
-        found = partition(
+        found = method.partition(
             encoded,
             wanted if refined else policy.privacy,
-            method,
             workload=workload if refined else (),
             threads=threads,
         )
@@ -88,7 +86,7 @@ def _against_mondrian(
 def _growth(title: str, large: tuple[Encoded, Policy], small: tuple[Encoded, Policy], *, guided: bool = True) -> Case:
     def work(asked: tuple[Encoded, Policy]) -> None:
         encoded, policy = asked
-        partition(encoded, policy.privacy, Refine(), workload=policy.workload if guided else (), threads=1)
+        Refine().partition(encoded, policy.privacy, workload=policy.workload if guided else (), threads=1)
 
     much, little = side_by_side(lambda: work(large), lambda: work(small), runs=3)
     return report(f"{title}, 4 times the records", much / little, 4.5, f"{much:.2f} s, {little:.2f} s")

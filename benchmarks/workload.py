@@ -17,7 +17,6 @@ from benchmarks.foundation import QUASI
 from benchmarks.timing import Case, report, side_by_side
 from rothko.data.encode import encode
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.flow import prepare
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian
@@ -54,7 +53,7 @@ def _against_tree(
 
     def cut() -> None:
         encoded = encode(typed(table, policy), policy, threads=threads)
-        found = partition(encoded, policy.privacy, Mondrian(minimum_gain=0), workload=policy.workload, threads=threads)
+        found = Mondrian(minimum_gain=0).partition(encoded, policy.privacy, workload=policy.workload, threads=threads)
         classes.append(found.classes)
 
     ours, theirs = side_by_side(cut, lambda: model.fit(x, y), runs=2)

@@ -39,7 +39,6 @@ from experiments.runs import Keep, Results, Running, keep_nothing, processes
 from experiments.synthetic import FUNCTIONS, VARIED, K
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian, Refine
 from rothko.policy.policy import Policy
@@ -158,7 +157,7 @@ def _seconds(encoded: Encoded, policy: Policy, method: Refine | Mondrian) -> flo
     times = []
     for _ in range(4):
         begun = time.process_time()
-        partition(encoded, policy.privacy, method, workload=policy.workload, threads=1)
+        method.partition(encoded, policy.privacy, workload=policy.workload, threads=1)
         times.append(time.process_time() - begun)
     return round(min(times[1:]), 4)
 

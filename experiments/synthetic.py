@@ -25,7 +25,6 @@ from experiments.protocol import (
 )
 from rothko.data.encode import encode
 from rothko.data.typed import typed
-from rothko.engines import memory
 from rothko.generate.agrawal import CONSTANTS, AgeGroups
 from rothko.learn.regions import as_numbers
 from rothko.metrics.queries import imprecision, overlapping, satisfying
@@ -175,9 +174,8 @@ def select_people(trial: int, ks: Sequence[int]) -> Scores:
         records = satisfying(encoded.codes, [line.size for line in encoded.lines], low, high)
         for k in ks:
             privacy = people_policy(table, k=k).privacy
-            classes = memory.partition(encoded, privacy, policy.method, workload=workload, threads=1)
-            assert classes.cuts is not None
-            for shown, ends in {"boxes": (classes.low, classes.high), "regions": classes.cuts.regions()}.items():
+            classes = policy.method.partition(encoded, privacy, workload=workload, threads=1)
+            for shown, ends in {"boxes": (classes.low, classes.high), "regions": classes.regions()}.items():
                 overlaps = overlapping(*ends, low, high)
                 found[shown, name, str(k)] = float(imprecision(classes.sizes, overlaps, int(records.sum())))
     return found

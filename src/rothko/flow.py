@@ -29,11 +29,10 @@ from rothko.engines import ENGINES
 from rothko.engines.options import RothkoS
 from rothko.engines.plan import choose_engine
 from rothko.errors import InfeasibleError, PolicyError, PrivacyWarning, TooLargeError
-from rothko.methods.anatomy import WARNING, Anatomy
+from rothko.methods.anatomy import WARNING
 from rothko.methods.anatomy import refuse as refuse_anatomy
-from rothko.methods.classes import Partition
-from rothko.methods.method import LocalMethod
-from rothko.methods.refine.refine import Refine
+from rothko.methods.classes import Classes
+from rothko.methods.method import Method
 from rothko.methods.ties import with_hidden_ties
 from rothko.metrics.loss import loss_of_groups
 from rothko.metrics.meter import LossMeter, Lost
@@ -46,7 +45,7 @@ from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
 from rothko.release.kinds import refuse_unions
 from rothko.release.publish import check_statistics, statistics_asked
-from rothko.release.recoding.recoding import Recoding
+from rothko.release.recoding.behind import recoding_behind
 from rothko.release.release import Release
 from rothko.release.save import timed
 from rothko.release.stored import StoredRelease
@@ -135,7 +134,7 @@ def prepare(
             PrivacyWarning,
             stacklevel=3,
         )
-    check_method(policy)
+    policy.method.check(policy)
     source = open_source(data, csv=csv, asked=policy.columns)
     match(source.names, policy, source.label)
     asked = engine or policy.engine.name
@@ -143,7 +142,7 @@ def prepare(
     name, reason = choose_engine(source.rows or 0, size, memory=memory, asked=asked)
     if name == "memory":
         try:
-            if isinstance(policy.method, Anatomy):
+            if policy.method.two_tables:
                 warnings.warn(WARNING, PrivacyWarning, stacklevel=3)
                 return _anatomized(source, policy, reason, seed, secret, threads, memory, progress)
             return in_memory(
@@ -155,7 +154,7 @@ def prepare(
             if asked != "auto":
                 raise
             name, reason = RothkoS.name, error.why
-    if isinstance(policy.method, LocalMethod | Refine | Anatomy):
+    if policy.method.needs_all_records:
         raise PolicyError(
             f"{policy.method.name} sees all records at once, in memory, and engine {name} was "
             f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or use mondrian."
@@ -225,17 +224,16 @@ def in_memory(
         refuse_unions(kept.schema)
         published, classes = published_classes(encoded, partition, kept, policy, threads=threads)
         held = {line.name: Values.of(values[line.name]) for line in encoded.lines}
-        by_column = partition.parts is not None
         told = Told.of(source.names, published, kept, classes)
-        truth = Truth(told, held, encoded.lines, published, by_column=by_column, threads=threads)
+        truth = Truth(told, held, encoded.lines, published, by_column=partition.by_column, threads=threads)
         rows = released_rows(published, classes, kept, source.names, policy, seed=seed, threads=threads)
         progress("publish", 1, 1)
     with timed(timings, "measure"):
-        recoding = Recoding.of(encoded, partition, rows.published, policy)
+        recoding = recoding_behind(partition, encoded, rows.published, policy)
         lost = Lost.by(encoded, partition, classes, rows.published, policy).public()
     notes = (*source.notes, *partition.notes)
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
-    key = secret.origin if policy.method.local else None
+    key = None if policy.method.recodes else secret.origin
     certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, key=key)
     return Release(certificate, recoding, rows, truth, partition.sizes, source, threads)
 
@@ -305,29 +303,9 @@ def feasible(encoded: Encoded, rows: int, policy: Policy) -> None:
                 raise InfeasibleError(f"This table cannot meet {requirement.describe()}: {part.infeasible(whole)}.")
 
 
-def check_method(policy: Policy) -> None:
-    """Refuse what a method cannot do."""
-    if policy.publish == "region" and policy.method.local:
-        relaxed = policy.method.name == "mondrian"
-        raise PolicyError(
-            f"publish: region needs a global recoding, and {'relaxed Mondrian' if relaxed else policy.method.name} "
-            f"has none; publish a range, or {'set relaxed: false' if relaxed else 'use mondrian'}."
-        )
-    if isinstance(policy.method, LocalMethod | Refine):
-        policy.method.refuse(policy.workload)
-    over = {frozenset(asked.over) for asked in policy.privacy if asked.over is not None}
-    if len(over) > 1 and not isinstance(policy.method, Refine):
-        raise PolicyError(
-            f"requirements are over {len(over)} different sets of quasi-identifiers, and {policy.method.name} makes "
-            "classes over all of them together; use refine, which keeps to each set by itself, or remove 'over'."
-        )
-    if isinstance(policy.method, Anatomy):
-        policy.method.asked(policy)
-
-
 def _partition(
     encoded: Encoded, policy: Policy, seed: int, secret: Secret, threads: int, progress: Progress
-) -> Partition:
+) -> Classes:
     done = 0
 
     def report(records: int) -> None:
@@ -347,14 +325,13 @@ def grouped(
     secret: Secret,
     threads: int,
     progress: Callable[[int], None] = lambda _: None,
-) -> Partition:
+) -> Classes:
     """The classes of a table in memory; where the method may part equal records, none can tell how."""
-    from rothko.engines import memory
+    method: Method = policy.method
 
-    def group(encoded: Encoded) -> Partition:
-        return memory.partition(
-            encoded, policy.privacy, policy.method, workload=policy.workload, seed=seed, threads=threads,
-            progress=progress,
-        )  # fmt: skip
+    def group(encoded: Encoded) -> Classes:
+        return method.partition(
+            encoded, policy.privacy, workload=policy.workload, seed=seed, threads=threads, progress=progress
+        )
 
-    return with_hidden_ties(encoded, secret, group, threads=threads) if policy.method.local else group(encoded)
+    return group(encoded) if method.recodes else with_hidden_ties(encoded, secret, group, threads=threads)

@@ -21,7 +21,7 @@ from rothko.comparison.trials import as_csv
 from rothko.errors import PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS
-from rothko.methods.classes import Partition
+from rothko.methods.classes import LocalClasses
 from rothko.methods.method import LocalMethod
 from rothko.privacy import AlphaK, EntropyLDiversity, FrequencyLDiversity, KAnonymity
 from rothko.release.loss import Loss
@@ -134,7 +134,7 @@ def test_anatomy_has_no_classes_to_compare() -> None:
 class Broken(LocalMethod):
     name: ClassVar[str] = "broken"
 
-    def partition(self, encoded: Any, requirements: Any, *, seed: int, threads: int, progress: Any) -> Partition:
+    def group(self, encoded: Any, requirements: Any, *, seed: int, threads: int, progress: Any) -> LocalClasses:
         raise ValueError("the patient is Ada Lovelace")
 
 
@@ -144,8 +144,8 @@ class Careless(LocalMethod):
 
     name: ClassVar[str] = "careless"
 
-    def partition(self, encoded: Any, requirements: Any, *, seed: int, threads: int, progress: Any) -> Partition:
-        return Partition.local(encoded, np.arange(encoded.rows), encoded.rows)
+    def group(self, encoded: Any, requirements: Any, *, seed: int, threads: int, progress: Any) -> LocalClasses:
+        return LocalClasses.of(encoded, np.arange(encoded.rows), encoded.rows)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.disk.spill import Spill
 from rothko.engines.driver import Job, gathered
 from rothko.engines.frequency import sizes
-from rothko.engines.memory import partition
 from rothko.engines.options import RothkoS
 from rothko.engines.part import LargeClass, Part
 from rothko.engines.plan import Budget
@@ -23,7 +22,7 @@ from rothko.engines.rothko_s import rothko_s
 from rothko.engines.rothko_t import rothko_t
 from rothko.engines.tree import Tree
 from rothko.methods import Mondrian
-from rothko.methods.classes import Partition
+from rothko.methods.classes import TreeClasses
 from rothko.workload import Select, Task
 from tests.strategies.tables import Case, cases, unhurried
 from tests.strategies.tables import records as records_of
@@ -70,8 +69,9 @@ def loaded(part: Part | LargeClass) -> Part:
     assert coded.rows == part.rows > part.at_once
     order, starts = np.arange(part.rows, dtype=np.int32), np.array([0, part.rows])
     low, high = coded.codes.min(axis=1)[None], coded.codes.max(axis=1)[None]
+    cuts = replace(Tree.over(part.outline.lines, 0, part.rows).cuts(part.outline.lines), root=(part.low, part.high))
     encoded = part.outline.encoded(coded)
-    return Part(encoded, Partition(order, starts, low, high), coded.kept, part.leaf, part.low, part.high)
+    return Part(encoded, TreeClasses(order, starts, low, high, cuts), coded.kept, part.leaf)
 
 
 def classes_of(parts: list[Part]) -> set[frozenset[int]]:
@@ -82,7 +82,7 @@ def classes_of(parts: list[Part]) -> set[frozenset[int]]:
     return found
 
 
-def classes_in_memory(result: Partition) -> set[frozenset[int]]:
+def classes_in_memory(result: TreeClasses) -> set[frozenset[int]]:
     return {frozenset(some.tolist()) for some in np.split(result.order, result.starts[1:-1])}
 
 
@@ -135,7 +135,7 @@ def test_rothko_t_makes_the_classes_of_the_memory_engine(case: Case, data: st.Da
         room = int(whole * data.draw(st.sampled_from([1, 1.5, 3, 1000])))
         job = replace(job, budget=replace(job.budget, frequency=room))
         parts = [loaded(part) for part in rothko_t(job, batches, tree)]
-    expected = partition(encoded, case.requirements, method, workload=workload, threads=1)
+    expected = method.partition(encoded, case.requirements, workload=workload, threads=1)
     assert classes_of(parts) == classes_in_memory(expected)
     boxes = {
         (tuple(low), tuple(high))

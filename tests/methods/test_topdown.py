@@ -16,11 +16,10 @@ import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.errors import PolicyError
 from rothko.methods import TopDown
 from rothko.methods import topdown as module
-from rothko.methods.classes import Partition
+from rothko.methods.classes import Classes
 from rothko.policy.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
 from tests.strategies import asked
@@ -175,11 +174,11 @@ def tables(draw: st.DrawFn) -> tuple[dict[str, list[Any]], Encoded]:
     return columns, encode(typed(arrow, policy), policy)
 
 
-def made(encoded: Encoded, requirements: Sequence[Requirement], seed: int = 0, threads: int = 1) -> Partition:
-    return partition(encoded, requirements, TopDown(), seed=seed, threads=threads)
+def made(encoded: Encoded, requirements: Sequence[Requirement], seed: int = 0, threads: int = 1) -> Classes:
+    return TopDown().partition(encoded, requirements, seed=seed, threads=threads)
 
 
-def classes(found: Partition) -> set[tuple[int, ...]]:
+def classes(found: Classes) -> set[tuple[int, ...]]:
     return {tuple(sorted(found.order[a:b].tolist())) for a, b in zip(found.starts, found.starts[1:], strict=False)}
 
 

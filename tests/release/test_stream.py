@@ -27,7 +27,6 @@ from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.typed import typed
-from rothko.engines import memory
 from rothko.engines.disk.spill import Spill
 from rothko.engines.part import Part
 from rothko.errors import InputError, PolicyError, VerificationError
@@ -126,9 +125,9 @@ class Driver:
             coded = whole.take(inside)
             encoded = self.outline.encoded(coded)
             asked = self.policy
-            found = memory.partition(encoded, asked.privacy, asked.method, workload=asked.workload, threads=1)
+            found = asked.method.partition(encoded, asked.privacy, workload=asked.workload, threads=1)
             self.given += 1
-            yield Part(encoded, found, coded.kept, leaf, low, high)
+            yield Part(encoded, found.within(low, high), coded.kept, leaf)
 
     def certify(self, verification: Verification, loss: Loss) -> Certificate:
         io = Io(passes=2, repartitions=1, reads=10, writes=5, predicted_reads=9, notes=("age on a grid",))
@@ -169,9 +168,7 @@ def published(run: Driver) -> pa.Table:
 
     tables = []
     for part in run.parts():
-        assert part.partition.cuts is not None
-        partition = replace(part.partition, cuts=part.partition.cuts.within(part.low, part.high))
-        made = published_classes(part.encoded, partition, part.kept, run.policy, threads=1)
+        made = published_classes(part.encoded, part.partition, part.kept, run.policy, threads=1)
         found = released_rows(*made, part.kept, run.source.names, run.policy, seed=0, threads=1)
         tables.append(write_module.decoded(found.to_arrow()))
     return pa.concat_tables(tables)
@@ -309,7 +306,7 @@ def assert_same_loss(one: Loss, other: Loss) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_loss_adds_up_to_that_of_the_whole(form: str, spill: Spill, tmp_path: Path):
     """The parts' classes, put into one partition, lose the same."""
-    from rothko.methods.classes import Partition
+    from rothko.methods.classes import TreeClasses
     from rothko.release.publish import publish
 
     asked = policy(form, workload=TASKS)
@@ -318,13 +315,14 @@ def test_loss_adds_up_to_that_of_the_whole(form: str, spill: Spill, tmp_path: Pa
     codes = run.encoded.codes
     order, sizes, low, high, regions = [], [], [], [], []
     for part in run.parts():
-        inside = np.flatnonzero(((codes >= part.low[:, None]) & (codes <= part.high[:, None])).all(axis=0))
+        assert part.partition.cuts.root is not None
+        first, last = part.partition.cuts.root
+        inside = np.flatnonzero(((codes >= first[:, None]) & (codes <= last[:, None])).all(axis=0))
         order.append(inside[part.partition.order])
         sizes.append(part.partition.sizes)
         low.append(part.partition.low)
         high.append(part.partition.high)
-        assert part.partition.cuts is not None
-        regions.append(part.partition.cuts.within(part.low, part.high).regions())
+        regions.append(part.partition.regions())
 
     class Joined(Cuts):
         def regions(self) -> Any:
@@ -333,7 +331,7 @@ def test_loss_adds_up_to_that_of_the_whole(form: str, spill: Spill, tmp_path: Pa
     top = run.top()
     cuts = Joined(*(getattr(top, name) for name in ("attribute", "begins", "child", "children", "leaf", "sizes")))
     starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-    whole = Partition(np.concatenate(order).astype(np.int32), starts, np.concatenate(low), np.concatenate(high), cuts)
+    whole = TreeClasses(np.concatenate(order).astype(np.int32), starts, np.concatenate(low), np.concatenate(high), cuts)
     shown = publish(run.encoded, whole, form, workload=asked.workload)
     expected = Lost.by(run.encoded, whole, whole.class_of(), shown, asked).public()
     assert_same_loss(lost, expected)
@@ -362,7 +360,9 @@ def test_the_recoding_sends_records_to_their_classes(
     number = 0
     for part in run.parts():
         codes = run.encoded.codes
-        inside = np.flatnonzero(((codes >= part.low[:, None]) & (codes <= part.high[:, None])).all(axis=0))
+        assert part.partition.cuts.root is not None
+        first, last = part.partition.cuts.root
+        inside = np.flatnonzero(((codes >= first[:, None]) & (codes <= last[:, None])).all(axis=0))
         assert np.array_equal(placed[inside], part.partition.class_of() + number)
         number += part.partition.classes
 
@@ -374,7 +374,7 @@ def test_a_recoding_of_unseen_records_is_that_of_the_whole_tree(spill: Spill, tm
     assert whole.recoding is not None
     tree = whole.recoding.tree
     encoded = Driver(people(), asked).encoded
-    cuts = memory.partition(encoded, asked.privacy, asked.method, threads=1).cuts
+    cuts = asked.method.partition(encoded, asked.privacy, threads=1).cuts
     assert cuts is not None
     assert cuts.children[0] == 2
     line, code = int(cuts.attribute[0]), int(cuts.begins[cuts.child[0] + 1])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
-from rothko.methods.classes import Partition
+from rothko.methods.classes import Classes, TreeClasses
 from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity, Requirement
 from tests.strategies import asked
@@ -108,12 +108,12 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(columns, specs, tuple(requirements))
 
 
-def classes(result: Partition) -> list[list[int]]:
+def classes(result: Classes) -> list[list[int]]:
     return [sorted(result.order[a:b].tolist()) for a, b in zip(result.starts, result.starts[1:], strict=False)]
 
 
-def regions(result: Partition) -> list[tuple[tuple[int, int], ...]]:
-    assert result.cuts is not None
+def regions(result: Classes) -> list[tuple[tuple[int, int], ...]]:
+    assert isinstance(result, TreeClasses)
     return [
         tuple(zip(low, high, strict=True))
         for low, high in zip(*(codes.tolist() for codes in result.cuts.regions()), strict=True)
@@ -124,7 +124,7 @@ def records(encoded: Encoded) -> list[plain.Record]:
     return [tuple(record) for record in encoded.codes.T.tolist()]
 
 
-def boxes(encoded: Encoded, found: Partition) -> Counter[Any]:
+def boxes(encoded: Encoded, found: Classes) -> Counter[Any]:
     """What classes publish, and how many records each has."""
     return Counter(
         (len(numbers), *(tuple(sorted(set(row[numbers].tolist()))) for row in encoded.codes))

@@ -16,7 +16,6 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, WorkloadWarning
 from rothko.methods import Mondrian
-from rothko.methods.mondrian import problem
 from rothko.metrics.prediction import conditional_entropy
 from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
@@ -37,7 +36,7 @@ def encoded(columns: dict[str, Any], workload: Sequence[Task], qi: Sequence[str]
 
 
 def criteria(columns: dict[str, Any], *workload: Task) -> Criteria:
-    arrays, _ = problem(encoded(columns, workload), (KAnonymity(k=2),), Mondrian(), workload)
+    arrays, _ = Mondrian().problem(encoded(columns, workload), (KAnonymity(k=2),), workload)
     assert arrays.criteria is not None
     return arrays.criteria
 

@@ -88,7 +88,6 @@ def anonymize(
     """
     from rothko.cli import console
     from rothko.flow import prepare
-    from rothko.methods.anatomy import Anatomy
     from rothko.policy.policy import Policy
     from rothko.release.place import place_of
 
@@ -111,8 +110,8 @@ def anonymize(
     asked = _with_options(asked, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
     limit = options.size("--memory", memory)
     place = place_of(
-        out, data, asked, recoding=False if no_recoding or asked.method.local else recoding or True,
-        two_tables=isinstance(asked.method, Anatomy), overwrite=overwrite, inputs=[] if policy is None else [policy],
+        out, data, asked, recoding=False if no_recoding or not asked.method.recodes else recoding or True,
+        two_tables=asked.method.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
     )  # fmt: skip
     with console.progress(quiet=as_json) as report:
         release = prepare(

@@ -25,10 +25,10 @@ from rothko.data.schema import match
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
 from rothko.errors import PolicyError
-from rothko.flow import check_method, feasible, grouped, read_encoded
+from rothko.flow import feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
-from rothko.methods.classes import Partition
-from rothko.metrics.loss import class_widths, loss
+from rothko.methods.classes import Classes
+from rothko.metrics.loss import loss
 from rothko.policy.draft import Draft, as_policy
 from rothko.policy.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity
@@ -387,7 +387,7 @@ class Bench:
         try:
             partition, seconds = self.partition(policy, progress)
             measuring = perf_counter()
-            lost = loss(self.encoded.lines, class_widths(self.encoded.lines, partition), partition.sizes)
+            lost = loss(self.encoded.lines, partition.widths(self.encoded.lines), partition.sizes)
             broken = unmet(self.encoded, partition, policy.privacy)
         except Exception as error:
             reason, code = why(error)
@@ -400,10 +400,10 @@ class Bench:
         whole = sum(self.timings.values()) + seconds + perf_counter() - measuring
         return replace(empty, loss=lost, partition_seconds=seconds, seconds=whole, notes=partition.notes)
 
-    def partition(self, policy: Policy, progress: Callable[[int], None]) -> tuple[Partition, float]:
+    def partition(self, policy: Policy, progress: Callable[[int], None]) -> tuple[Classes, float]:
         """The classes, and the seconds of the best run."""
         refuse(policy.method, "compare")
-        check_method(policy)
+        policy.method.check(policy)
         feasible(self.encoded, self.encoded.rows, policy)
         best = np.inf
         # The first run of a method may load or compile kernels.
@@ -434,7 +434,7 @@ class Bench:
         return Frontier(self.encoded.rows, names, by, tuple(trials), dict(self.timings), self.seed, self.threads)
 
 
-def unmet(encoded: Encoded, partition: Partition, requirements: Sequence[Requirement]) -> list[Requirement]:
+def unmet(encoded: Encoded, partition: Classes, requirements: Sequence[Requirement]) -> list[Requirement]:
     """The requirements that some class does not satisfy: none, unless a method is broken."""
     parts = [part for requirement in requirements for part in requirement.parts]
     widest = max((encoded.sensitive[part.column].domain.size for part in parts if part.column is not None), default=1)

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from rothko.data.survey.coded import Coded, Outline, Records
-from rothko.engines import memory
 from rothko.engines.chooser import Chooser, exactly
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.spilled import Spilled
@@ -19,7 +18,8 @@ from rothko.engines.part import LargeClass, Part
 from rothko.engines.plan import Budget
 from rothko.engines.tree import Tree
 from rothko.errors import PolicyError
-from rothko.methods.mondrian import Mondrian
+from rothko.methods.classes import TreeClasses
+from rothko.methods.mondrian.mondrian import Mondrian
 from rothko.privacy.requirement import Requirement
 from rothko.progress import Progress, silent
 from rothko.workload.criteria import criteria
@@ -99,15 +99,11 @@ class Job:
     def finish(self, coded: Coded, tree: Tree, node: int) -> Part:
         """Go on in memory with the records of a leaf."""
         encoded = self.outline.encoded(coded)
-        partition = memory.partition(
-            encoded,
-            self.requirements,
-            self.method,
-            workload=self.workload,
-            phase=tree.phase[node],
-            threads=self.threads,
+        partition = self.method.partition(
+            encoded, self.requirements, workload=self.workload, phase=tree.phase[node], threads=self.threads
         )
-        return Part(encoded, partition, coded.kept, node, tree.low[node], tree.high[node])
+        assert isinstance(partition, TreeClasses)
+        return Part(encoded, partition.within(tree.low[node], tree.high[node]), coded.kept, node)
 
     def large(self, records: Records, tree: Tree, node: int) -> LargeClass:
         """A leaf that no cut divides and that does not fit in memory."""

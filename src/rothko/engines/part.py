@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
-from rothko.methods.classes import Partition
+from rothko.methods.classes import TreeClasses
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,12 @@ class Part:
     """What one leaf of the top of the tree became, once it fitted in memory."""
 
     encoded: Encoded
-    partition: Partition
+    partition: TreeClasses
+    """Its classes, by cuts of the region of that leaf."""
     kept: pa.Table
     """The columns that are released as they are, record by record."""
     leaf: int
     """The node of the top of the tree that the part hangs from."""
-    low: NDArray[np.int32]
-    """The region of that node: its first code on every line."""
-    high: NDArray[np.int32]
-    """Its last code on every line."""
 
     @property
     def rows(self) -> int:
@@ -51,9 +48,11 @@ class LargeClass:
     at_once: int
     """How many records fit in memory."""
     leaf: int
-    """As those of :class:`Part`."""
+    """The node of the top of the tree that it is."""
     low: NDArray[np.int32]
+    """The region of that node: its first code on every line."""
     high: NDArray[np.int32]
+    """Its last code on every line."""
 
     @property
     def classes(self) -> int:

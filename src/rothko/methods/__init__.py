@@ -9,12 +9,12 @@ from rothko.methods.anatomy import Anatomy
 from rothko.methods.cluster.cluster import Cluster
 from rothko.methods.curve.hilbert import Hilbert, HilbertFast
 from rothko.methods.curve.idistance import IDistance, IDistanceFast
-from rothko.methods.method import LocalMethod
-from rothko.methods.mondrian import Mondrian
+from rothko.methods.method import Method
+from rothko.methods.mondrian.mondrian import Mondrian
 from rothko.methods.refine.refine import Refine
 from rothko.methods.topdown import TopDown
 
-METHODS: dict[str, type[Mondrian | Refine | LocalMethod | Anatomy]] = {
+METHODS: dict[str, type[Method]] = {
     method.name: method
     for method in (Mondrian, Refine, Hilbert, HilbertFast, IDistance, IDistanceFast, Cluster, TopDown, Anatomy)
 }

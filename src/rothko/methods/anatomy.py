@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.errors import InfeasibleError, PolicyError
-from rothko.methods.method import Method
-from rothko.policy.policy import Policy
+from rothko.methods.method import Asked, Method
 from rothko.privacy import DistinctLDiversity, FrequencyLDiversity
 from rothko.secret import Secret
 
@@ -46,8 +45,14 @@ class Anatomy(Method):
     """
 
     name: ClassVar[str] = "anatomy"
+    two_tables: ClassVar[bool] = True
 
-    def asked(self, policy: Policy) -> FrequencyLDiversity:
+    def check(self, asked: Asked) -> None:
+        """Refuse what it cannot honour, with a method that can."""
+        Method.check(self, asked)
+        self.asked(asked)
+
+    def asked(self, policy: Asked) -> FrequencyLDiversity:
         """What the groups are made for; refuses a policy that two tables cannot fulfil."""
         if len(policy.sensitive) != 1:
             raise PolicyError(
@@ -91,7 +96,7 @@ class Anatomy(Method):
 
 def refuse(method: Method, what: str) -> None:
     """Refuse what needs classes and their boxes, of which a release by anatomy has none."""
-    if isinstance(method, Anatomy):
+    if method.two_tables:
         raise PolicyError(
             f"{what} needs generalised quasi-identifiers, and anatomy releases two tables with exact ones; "
             "use another method, such as mondrian."

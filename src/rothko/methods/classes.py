@@ -1,15 +1,23 @@
-"""What a method returns: the classes, each a box on the lines, and the tree of cuts where there is one."""
+"""What a method returns: the classes, each a box on the lines, and what recoding is behind them.
+
+:class:`TreeClasses` have a tree of cuts, :class:`ColumnClasses` the parts of every line, :class:`LocalClasses` nothing
+but the records themselves. Each answers for its boxes, regions and widths, and for what it shows on a line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
+
+Ends = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""First and last codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +36,10 @@ class Cuts:
     """The node of each class."""
     sizes: NDArray[np.int32]
     """How many codes each line has."""
-    root: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+    root: Ends | None = None
     """The region of the root, its first and last code on every line, where it is a branch of a larger tree."""
 
-    def within(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> Cuts:
-        """The same cuts as a branch of a larger tree, of whose lines its root has the codes ``low`` to ``high``."""
-        return replace(self, root=(low, high))
-
-    def regions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def regions(self) -> Ends:
         """The region of each class: (classes, lines) first codes, and last codes."""
         from rothko.kernels.mondrian.nodes import regions
 
@@ -109,8 +113,8 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """Records grouped into classes; every record is in exactly one."""
+class Classes:
+    """Records grouped into classes; every record is in exactly one. What is behind them, a subclass says."""
 
     order: NDArray[np.int32]
     """The records, class by class."""
@@ -120,37 +124,11 @@ class Partition:
     """(classes, lines): the smallest code in the class."""
     high: NDArray[np.int32]
     """(classes, lines): the largest code in the class."""
-    cuts: Cuts | None = None
-    """The tree of cuts; None for a local recoding."""
-    sets: Mapping[int, Members] = field(default_factory=dict)
-    """Nominal lines of a local recoding: the values of each class, which it publishes rather than its box."""
-    parts: tuple[Parts, ...] | None = None
-    """Of each line, where every line is recoded by itself."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
     """What a reader of the certificate should know of how the classes came about."""
 
-    @classmethod
-    def local(cls, encoded: Encoded, class_of: NDArray[np.integer], classes: int) -> Partition:
-        """The classes of a local recoding, given the class of each record; none is empty.
-
-        >>> from rothko.data.line import Line
-        >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0, 20.0]), missing=False)
-        >>> found = Partition.local(Encoded((line,), np.array([[0, 2, 1]], dtype=np.int32), {}), np.array([1, 0, 1]), 2)
-        >>> found.order.tolist(), found.starts.tolist(), found.low.tolist(), found.high.tolist()
-        ([1, 0, 2], [0, 1, 3], [[2], [0]], [[2], [1]])
-        """
-        from rothko.kernels.distinct import arrange
-
-        order, starts = arrange(class_of.astype(np.int32), classes)
-        low, high = (np.empty((classes, len(encoded.lines)), dtype=np.int32) for _ in range(2))
-        sets = {}
-        for i, line in enumerate(encoded.lines):
-            codes = encoded.codes[i][order]
-            low[:, i] = np.minimum.reduceat(codes, starts[:-1])
-            high[:, i] = np.maximum.reduceat(codes, starts[:-1])
-            if line.kind is Kind.NOMINAL:
-                sets[i] = Members.of(class_of, encoded.codes[i], classes)
-        return cls(order, starts, low, high, sets=sets)
+    by_column: ClassVar[bool] = False
+    """Whether every line is recoded by itself, so that the same value shows the same in every class."""
 
     @property
     def classes(self) -> int:
@@ -167,3 +145,135 @@ class Partition:
         classes = np.empty(len(self.order), dtype=np.int32)
         classes[self.order] = np.repeat(np.arange(self.classes, dtype=np.int32), self.sizes)
         return classes
+
+    def regions(self) -> Ends:
+        """The region of each class, (classes, lines) first and last codes; its box where there is no other."""
+        return self.low, self.high
+
+    def members(self, i: int) -> Members | None:
+        """The values of each class on a line, where it publishes these rather than its box."""
+        return None
+
+    def ends(self, i: int) -> Ends:
+        """First and last code of each interval that is shown on a line: that of each class."""
+        return self.low[:, i], self.high[:, i]
+
+    def shown(self, i: int, intervals: NDArray[np.int32]) -> NDArray[np.int32]:
+        """What each class shows on a line, given what each interval does."""
+        return intervals
+
+    def gathered(self, i: int, codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The records by the interval that they are in on a line, and where each begins, given their codes there."""
+        return self.order, self.starts
+
+    def width(self, i: int, line: Line) -> NDArray[np.float64]:
+        """The NCP of each class on a line."""
+        return line.width(self.low[:, i], self.high[:, i])
+
+    def widths(self, lines: Sequence[Line]) -> NDArray[np.float64]:
+        """(classes, lines): the NCP of each class on each line."""
+        return np.stack([self.width(i, line) for i, line in enumerate(lines)], axis=1)
+
+    def gcp(self, lines: Sequence[Line]) -> float:
+        """The global certainty penalty."""
+        return penalties(lines, self.widths(lines), self.sizes)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeClasses(Classes):
+    """Classes with a tree of cuts behind them, and so a global recoding: each has a region around its box."""
+
+    cuts: Cuts
+
+    def regions(self) -> Ends:
+        """The region of each class, (classes, lines) first and last codes."""
+        return self.cuts.regions()
+
+    def within(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> TreeClasses:
+        """The same classes as those of a branch of a larger tree, whose root has the codes ``low`` to ``high``."""
+        return replace(self, cuts=replace(self.cuts, root=(low, high)))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalClasses(Classes):
+    """Classes of a local recoding: equal records may be in different ones, and nothing places a new record."""
+
+    sets: Mapping[int, Members] = field(default_factory=dict)
+    """Nominal lines: the values of each class, which it publishes rather than its box."""
+
+    @classmethod
+    def of(cls, encoded: Encoded, class_of: NDArray[np.integer], classes: int) -> LocalClasses:
+        """The classes, given that of each record; none is empty.
+
+        >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0, 20.0]), missing=False)
+        >>> encoded = Encoded((line,), np.array([[0, 2, 1]], dtype=np.int32), {})
+        >>> found = LocalClasses.of(encoded, np.array([1, 0, 1]), 2)
+        >>> found.order.tolist(), found.starts.tolist(), found.low.tolist(), found.high.tolist()
+        ([1, 0, 2], [0, 1, 3], [[2], [0]], [[2], [1]])
+        """
+        from rothko.kernels.distinct import arrange
+
+        order, starts = arrange(class_of.astype(np.int32), classes)
+        low, high = (np.empty((classes, len(encoded.lines)), dtype=np.int32) for _ in range(2))
+        sets = {}
+        for i, line in enumerate(encoded.lines):
+            codes = encoded.codes[i][order]
+            low[:, i] = np.minimum.reduceat(codes, starts[:-1])
+            high[:, i] = np.maximum.reduceat(codes, starts[:-1])
+            if line.kind is Kind.NOMINAL:
+                sets[i] = Members.of(class_of, encoded.codes[i], classes)
+        return cls(order, starts, low, high, sets)
+
+    def members(self, i: int) -> Members | None:
+        """The values of each class on a line, where it publishes these rather than its box."""
+        return self.sets.get(i)
+
+    def width(self, i: int, line: Line) -> NDArray[np.float64]:
+        """The NCP of each class on a line; sets by how many values they have."""
+        if i not in self.sets:
+            return line.width(self.low[:, i], self.high[:, i])
+        size = self.sets[i].sizes
+        mixed = (self.high[:, i] == line.missing_code) & (size > 1)
+        return np.where(mixed, 1.0, np.where(size > 1, size / line.size, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnClasses(Classes):
+    """Classes of a recoding that treats every line by itself: the records that show the same on all lines."""
+
+    parts: tuple[Parts, ...]
+    """Of each line."""
+
+    by_column: ClassVar[bool] = True
+
+    def ends(self, i: int) -> Ends:
+        """First and last code of each part of a line."""
+        return self.parts[i].low, self.parts[i].high
+
+    def shown(self, i: int, intervals: NDArray[np.int32]) -> NDArray[np.int32]:
+        """What each class shows on a line, given what each part does."""
+        return intervals[self.parts[i].of_class]
+
+    def gathered(self, i: int, codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The records by the part that they are in on a line, and where each begins, given their codes there."""
+        from rothko.kernels.distinct import arrange
+
+        order, starts = arrange(self.parts[i].of_code[codes], len(self.parts[i].low))
+        return order, starts
+
+    def width(self, i: int, line: Line) -> NDArray[np.float64]:
+        """The NCP of each class on a line: that of its part."""
+        return self.parts[i].widths(line)[self.parts[i].of_class]
+
+
+def penalties(
+    lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.integer]
+) -> tuple[dict[str, float], float]:
+    """The NCP of each line over all records, and the GCP, from the NCP of classes (classes, lines) and their sizes.
+
+    Ghinita, Karras, Kalnis, Mamoulis, VLDB 2007, section 2.1, with weights that sum to 1.
+    """
+    rows = int(sizes.sum())
+    weight = np.array([line.weight for line in lines])
+    ncp = {line.name: float(np.dot(widths[:, i], sizes) / rows) for i, line in enumerate(lines)}
+    return ncp, float(np.dot(list(ncp.values()), weight / weight.sum()))

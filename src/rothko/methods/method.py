@@ -1,24 +1,54 @@
-"""What a method is: options that a policy names, and for local ones the function that groups the records.
+"""What a method is: options that a policy names, what it can do, and the function that groups the records.
 
-A *global* method has a recoding φ behind its classes, and new records can be sent through it; Mondrian is one, and
-runs on every engine. A *local* method groups the very records that it is given: equal records may come to different
-classes, and there is no φ. It sees all records at once, so it runs in memory.
+A *global* method has a recoding φ behind its classes, and new records can be sent through it. A *local* method groups
+the very records that it is given: equal records may come to different classes, and there is no φ. Whoever runs a
+method asks it (:attr:`Method.recodes`, :attr:`Method.needs_all_records`, …) and need not know which one it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
-from rothko.methods.classes import Partition
+from rothko.methods.classes import Classes, LocalClasses
+from rothko.methods.cluster.repair import Halves, repaired
+from rothko.methods.cluster.tuples import Tuples
 from rothko.privacy.requirement import Requirement
 from rothko.workload.tasks import Aggregate, Task
 
 Progress = Callable[[int], None]
 """Called with the number of records whose classes have just become final."""
+
+
+def silent(records: int) -> None:
+    """Tell nobody."""
+
+
+class Asked(Protocol):
+    """What a policy asks of a method."""
+
+    @property
+    def privacy(self) -> Sequence[Requirement]:
+        """What every class must meet."""
+        ...
+
+    @property
+    def workload(self) -> Sequence[Task]:
+        """What the release is for."""
+        ...
+
+    @property
+    def publish(self) -> str:
+        """The form in which classes are shown."""
+        ...
+
+    @property
+    def sensitive(self) -> Sequence[str]:
+        """The sensitive columns."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,37 +57,103 @@ class Method:
 
     name: ClassVar[str]
     """The name in a policy."""
+    needs_all_records: ClassVar[bool] = True
+    """Whether it sees all records at once, and so runs in memory alone."""
+    takes: ClassVar[tuple[type[Task], ...]] = (Task,)
+    """The tasks of a workload that its classes can be made for."""
+    keeps_sets: ClassVar[bool] = False
+    """Whether requirements may be over different sets of quasi-identifiers, each by itself."""
+    two_tables: ClassVar[bool] = False
+    """Whether it releases the exact quasi-identifiers and, apart from them, the sensitive values: no classes."""
 
     @property
-    def local(self) -> bool:
-        """Whether there is no recoding behind its classes."""
-        return True
+    def recodes(self) -> bool:
+        """Whether there is a recoding behind its classes; otherwise equal records may be in different ones."""
+        return False
 
+    @property
+    def without_recoding(self) -> str:
+        """That it has no recoding, and what to do."""
+        return f"{self.name} has none; publish a range, or use mondrian."
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalMethod(Method):
-    """Base of the methods that group the very records that they are given."""
+    def refuses(self, task: Task) -> str:
+        """Why it cannot make classes for a task that it does not take, and what to do."""
+        raise NotImplementedError
 
-    repair: bool = False
-    """Dissolve the classes whose records would cost less elsewhere, and cluster the worst anew."""
+    def check(self, asked: Asked) -> None:
+        """Refuse what it cannot honour, with a method that can."""
+        if asked.publish == "region" and not self.recodes:
+            raise PolicyError(f"publish: region needs a global recoding, and {self.without_recoding}")
+        self.check_workload(asked.workload)
+        over = {frozenset(one.over) for one in asked.privacy if one.over is not None}
+        if len(over) > 1 and not self.keeps_sets:
+            raise PolicyError(
+                f"requirements are over {len(over)} different sets of quasi-identifiers, and {self.name} makes "
+                "classes over all of them together; use refine, which keeps to each set by itself, or remove 'over'."
+            )
+
+    def check_workload(self, workload: Sequence[Task]) -> None:
+        """Refuse tasks that classes cannot be made for."""
+        for task in workload:
+            if not isinstance(task, self.takes):
+                raise PolicyError(self.refuses(task))
 
     def partition(
-        self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
-    ) -> Partition:
+        self,
+        encoded: Encoded,
+        requirements: Sequence[Requirement],
+        *,
+        workload: Sequence[Task] = (),
+        seed: int = 0,
+        threads: int = 1,
+        progress: Progress = silent,
+    ) -> Classes:
         """Group the records into classes that satisfy every requirement.
 
         The whole table, as one class, is known to satisfy them.
         """
         raise NotImplementedError
 
-    def refuse(self, workload: Sequence[Task]) -> None:
-        """Refuse tasks that the classes would have to be made for."""
-        for task in workload:
-            if not isinstance(task, Aggregate):
-                raise PolicyError(
-                    f"{self.name} makes classes of near records and cannot make them for a workload "
-                    f"({task.describe()}); use mondrian, or leave the task to measure."
-                )
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalMethod(Method):
+    """Base of the methods that group the very records that they are given."""
+
+    takes: ClassVar[tuple[type[Task], ...]] = (Aggregate,)
+
+    repair: bool = False
+    """Dissolve the classes whose records would cost less elsewhere, and cluster the worst anew."""
+
+    def refuses(self, task: Task) -> str:
+        """Classes are made of near records, whatever they are for."""
+        return (
+            f"{self.name} makes classes of near records and cannot make them for a workload "
+            f"({task.describe()}); use mondrian, or leave the task to measure."
+        )
+
+    def group(
+        self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
+    ) -> LocalClasses:
+        """Group the records into classes that satisfy every requirement, before any repair."""
+        raise NotImplementedError
+
+    def partition(
+        self,
+        encoded: Encoded,
+        requirements: Sequence[Requirement],
+        *,
+        workload: Sequence[Task] = (),
+        seed: int = 0,
+        threads: int = 1,
+        progress: Progress = silent,
+    ) -> LocalClasses:
+        """The classes, repaired where that is asked for: half of the progress each."""
+        if not self.repair:
+            return self.group(encoded, requirements, seed=seed, threads=threads, progress=progress)
+        shown = Halves(encoded.rows, progress)
+        found = self.group(encoded, requirements, seed=seed, threads=threads, progress=shown.made)
+        tuples = Tuples.of(encoded, requirements, threads=threads)
+        return repaired(tuples, found, seed=seed, threads=threads, shown=shown)
 
 
 def flag(method: str, option: str, value: object) -> None:

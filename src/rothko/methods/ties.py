@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.classes import Partition
+from rothko.methods.classes import Classes
 from rothko.methods.curve.curve import fields_for, pack_codes, sort_records
 from rothko.secret import Secret
 
 
 def with_hidden_ties(
-    encoded: Encoded, secret: Secret, group: Callable[[Encoded], Partition], *, threads: int = 1
-) -> Partition:
+    encoded: Encoded, secret: Secret, group: Callable[[Encoded], Classes], *, threads: int = 1
+) -> Classes:
     """The partition that a method makes of the records in hidden order, in terms of the records as they came."""
     order = hidden_order(encoded, secret, threads=threads)
     found = group(encoded.take(order, threads=threads))

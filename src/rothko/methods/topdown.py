@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
-from rothko.methods.classes import Partition
+from rothko.methods.classes import LocalClasses
 from rothko.methods.layout import Layout, fewest, lay_out, rules_of
 from rothko.methods.method import LocalMethod, Progress, flag
 from rothko.privacy.requirement import Requirement
@@ -62,9 +62,9 @@ class TopDown(LocalMethod):
         for option in ("repair", "force"):
             flag(self.name, option, getattr(self, option))
 
-    def partition(
+    def group(
         self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
-    ) -> Partition:
+    ) -> LocalClasses:
         """Group the records, on one core whatever ``threads`` says."""
         if encoded.rows > MOST and not self.force:
             raise PolicyError(
@@ -87,7 +87,7 @@ class TopDown(LocalMethod):
         of_place, classes = kernel.class_of(head, following)
         class_of = np.empty_like(of_place)
         class_of[order] = of_place
-        partition = Partition.local(encoded, class_of, classes)
+        partition = LocalClasses.of(encoded, class_of, classes)
         if classes == made:
             return partition
         note = (

@@ -14,21 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.line import Line
-from rothko.methods.classes import Partition
+from rothko.methods.classes import penalties
 from rothko.release.loss import Loss
-
-
-def class_widths(lines: Sequence[Line], partition: Partition) -> NDArray[np.float64]:
-    """(classes, lines): the NCP of each class on each line."""
-    if partition.parts is not None:
-        by_line = zip(partition.parts, lines, strict=True)
-        return np.stack([parts.widths(line)[parts.of_class] for parts, line in by_line], axis=1)
-    widths = [line.width(partition.low[:, i], partition.high[:, i]) for i, line in enumerate(lines)]
-    for i, members in partition.sets.items():
-        line, size = lines[i], members.sizes
-        mixed = (partition.high[:, i] == line.missing_code) & (size > 1)
-        widths[i] = np.where(mixed, 1.0, np.where(size > 1, size / line.size, 0.0))
-    return np.stack(widths, axis=1)
 
 
 def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.integer]) -> Loss:
@@ -41,10 +28,8 @@ def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.i
     sizes
         Records in each class.
     """
-    rows = int(sizes.sum())
-    weight = np.array([line.weight for line in lines])
-    ncp = {line.name: float(np.dot(widths[:, i], sizes) / rows) for i, line in enumerate(lines)}
-    return _with_sizes(float(np.dot(list(ncp.values()), weight / weight.sum())), ncp, sizes)
+    ncp, gcp = penalties(lines, widths, sizes)
+    return _with_sizes(gcp, ncp, sizes)
 
 
 def loss_of_groups(names: Sequence[str], sizes: NDArray[np.integer]) -> Loss:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass
-from rothko.methods.classes import Partition
-from rothko.metrics.loss import class_widths, combine, loss
+from rothko.methods.classes import Classes
+from rothko.metrics.loss import combine, loss
 from rothko.metrics.seen import Seen
 from rothko.metrics.venn import Venn, total
 from rothko.metrics.workload import View, combine_tasks, entropy, selections_of, variance, venn_of, workload_loss
@@ -40,10 +40,10 @@ class Lost(NamedTuple):
 
     @classmethod
     def by(
-        cls, encoded: Encoded, partition: Partition, classes: NDArray[np.int32], published: Shown, policy: Policy
+        cls, encoded: Encoded, partition: Classes, classes: NDArray[np.int32], published: Shown, policy: Policy
     ) -> Lost:
         """Measure some classes: their records, the class of each, and what the classes show."""
-        lost = loss(encoded.lines, class_widths(encoded.lines, partition), partition.sizes)
+        lost = loss(encoded.lines, partition.widths(encoded.lines), partition.sizes)
         if not policy.workload:
             return cls(lost)
         view = View.of(encoded, partition, classes, published, policy)
@@ -74,7 +74,7 @@ class LossMeter:
             if isinstance(task, Model) and task.features is not None
         }
 
-    def add(self, encoded: Encoded, partition: Partition, classes: NDArray[np.int32], published: Shown) -> None:
+    def add(self, encoded: Encoded, partition: Classes, classes: NDArray[np.int32], published: Shown) -> None:
         """Take in some classes: their records, the class of each, and what the classes show."""
         self._rows.append(encoded.rows)
         self._lost.append(self._measured(encoded, partition, classes, published))
@@ -102,7 +102,7 @@ class LossMeter:
         lost = combine([one.loss for one in self._lost], self._rows)
         return Lost(replace(lost, workload=tuple(tasks)), total(one.venn for one in self._lost)).public()
 
-    def _measured(self, encoded: Encoded, partition: Partition, classes: NDArray[np.int32], published: Shown) -> Lost:
+    def _measured(self, encoded: Encoded, partition: Classes, classes: NDArray[np.int32], published: Shown) -> Lost:
         for seen in self._seen.values():
             seen.add(encoded.targets[seen.target].codes, classes, published)
         return Lost.by(encoded, partition, classes, published, self._policy)

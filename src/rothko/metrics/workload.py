@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rothko.data.domain import Domain, Sensitive
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
-from rothko.methods.classes import Partition
+from rothko.methods.classes import Classes
 from rothko.metrics.prediction import classification_metric, conditional_entropy, wmse
 from rothko.metrics.published import Shown, shown_by
 from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer, within
@@ -58,24 +58,20 @@ class View:
     def of(
         cls,
         encoded: Encoded,
-        partition: Partition,
+        partition: Classes,
         classes: NDArray[np.int32],
         published: Mapping[str, Sequence[Published]],
         policy: Policy,
     ) -> View:
         """The view of a release that is being made."""
         asked = statistics_asked(policy.workload)
-        regions = None
-        if policy.publish == "region" and partition.cuts is not None:
-            regions = partition.cuts.regions()
-        elif policy.publish == "region" and partition.parts is not None:
-            regions = partition.low, partition.high
+        regions = partition.regions() if policy.publish == "region" else None
         shown = {}
         for i, line in enumerate(encoded.lines):
             box = partition.low[:, i], partition.high[:, i]
             region = None if regions is None else (regions[0][:, i], regions[1][:, i])
             shown[line.name] = shown_by(
-                line, policy.publish, asked.get(line.name, ()), box, region, partition.sets.get(i)
+                line, policy.publish, asked.get(line.name, ()), box, region, partition.members(i)
             )
         means = {
             name: column.by().to_numpy(zero_copy_only=False)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.part import LargeClass
-from rothko.methods.classes import Cuts, Partition
+from rothko.methods.classes import Cuts, TreeClasses
 from rothko.policy.policy import Policy
 from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish
 from rothko.release.rows import random_order, row_keys
@@ -49,7 +49,7 @@ class Sums:
     targets: Mapping[str, NDArray[np.int64]]
     """Of each target: how many records have each code of its domain."""
 
-    def box_of(self, part: LargeClass, coded: Coded) -> tuple[Encoded, Partition]:
+    def box_of(self, part: LargeClass, coded: Coded) -> tuple[Encoded, TreeClasses]:
         """Some of the records as one class that has the box of all of them."""
         sizes = np.array([line.size for line in part.outline.lines], dtype=np.int32)
         cuts = Cuts(
@@ -59,9 +59,10 @@ class Sums:
             children=np.zeros(1, dtype=np.int32),
             leaf=np.zeros(1, dtype=np.int64),
             sizes=sizes,
-        ).within(part.low, part.high)
+            root=(part.low, part.high),
+        )
         order, starts = np.arange(coded.rows, dtype=np.int32), np.array([0, coded.rows], dtype=np.int64)
-        return part.outline.encoded(coded), Partition(order, starts, self.low[None], self.high[None], cuts)
+        return part.outline.encoded(coded), TreeClasses(order, starts, self.low[None], self.high[None], cuts)
 
 
 def add_up(part: LargeClass, policy: Policy, shuffle: Shuffle) -> Sums:

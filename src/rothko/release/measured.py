@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass
-from rothko.methods.classes import Partition
+from rothko.methods.classes import Classes
 from rothko.policy.policy import Policy
 from rothko.release.loss import Loss
 from rothko.release.publish import Published
@@ -27,7 +27,7 @@ Shown = Mapping[str, Sequence[Published]]
 class Meter(Protocol):
     """Adds up what parts of a table lose; no class lies in two of them."""
 
-    def add(self, encoded: Encoded, partition: Partition, classes: NDArray[np.int32], published: Shown) -> None:
+    def add(self, encoded: Encoded, partition: Classes, classes: NDArray[np.int32], published: Shown) -> None:
         """Take in some classes: their records, the class of each, and what the classes show."""
         ...
 

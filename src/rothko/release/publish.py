@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 from typing import Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import PolicyError
-from rothko.methods.classes import Members, Partition, Parts
+from rothko.methods.classes import Classes, ColumnClasses, Ends, LocalClasses, Members, TreeClasses
 from rothko.progress import each
 from rothko.workload.tasks import Aggregate, Task
 
@@ -88,67 +89,60 @@ class Published:
 
 
 def publish(
-    encoded: Encoded, partition: Partition, form: str, *, workload: Sequence[Task] = (), threads: int = 1
+    encoded: Encoded, partition: Classes, form: str, *, workload: Sequence[Task] = (), threads: int = 1
 ) -> dict[str, tuple[Published, ...]]:
     """Quasi-identifier → its published columns, in the order of the policy; its statistics come last."""
-    regions = partition.cuts.regions() if form == "region" and partition.cuts is not None else None
+    regions = partition.regions() if form == "region" else None
     asked = statistics_asked(workload)
-    check_statistics(encoded.lines, asked)
 
     def one(i: int) -> tuple[Published, ...]:
-        line = encoded.lines[i]
-        if partition.parts is not None:
-            return _by_part(line, encoded.codes[i], partition.parts[i], form, asked.get(line.name, ()))
-        low, high = partition.low[:, i], partition.high[:, i]
+        line, codes = encoded.lines[i], encoded.codes[i]
         first, *added = published_names(line, form, asked.get(line.name, ()))
         if first != line.name:
-            columns = _bounds(line, low, high)
+            columns = _bounds(line, *partition.ends(i))
         elif form == "mean" and is_numeric(line):
-            columns = (_mean(line, i, encoded.codes[i], partition, first),)
-        elif regions is not None:
-            columns = (_region(line, i, partition, *regions),)
-        elif i in partition.sets:
-            columns = (_sets(line, partition.sets[i]),)
+            columns = (_mean(line, codes, *partition.gathered(i, codes), first),)
         else:
-            columns = (_distinct(line, low, high, range_labels),)
+            columns = (_labels(partition, i, line, regions),)
         if first == line.name and bounds_names(line.name)[0] in added:
-            columns += _bounds(line, low, high)
+            columns += _bounds(line, *partition.ends(i))
         if mean_name(line.name) in added:
-            columns += (_mean(line, i, encoded.codes[i], partition, mean_name(line.name)),)
-        return columns
+            columns += (_mean(line, codes, *partition.gathered(i, codes), mean_name(line.name)),)
+        by_class = [replace(column, of_class=partition.shown(i, column.of_class)) for column in columns]
+        return tuple(column.in_order() for column in by_class)
 
-    columns = each(lambda i: tuple(column.in_order() for column in one(i)), range(len(encoded.lines)), threads)
+    columns = each(one, range(len(encoded.lines)), threads)
     return {line.name: column for line, column in zip(encoded.lines, columns, strict=True)}
 
 
-def _by_part(
-    line: Line, codes: NDArray[np.int32], parts: Parts, form: str, statistics: Collection[Statistic]
-) -> tuple[Published, ...]:
-    """The columns of a line that is recoded by itself: what each part shows, for the classes that have it."""
-    low, high = parts.low, parts.high
-    first, *added = published_names(line, form, statistics)
+@singledispatch
+def _labels(partition: Classes, i: int, line: Line, regions: Ends | None) -> Published:
+    """What the intervals of a line show as text: as ``region`` where there are regions, else as ``range``."""
+    raise NotImplementedError(type(partition))
 
-    def mean(name: str) -> Published:
-        alone = Encoded((line,), codes[None], {})
-        return _mean(line, 0, codes, Partition.local(alone, parts.of_code[codes], len(low)), name)
 
-    columns: tuple[Published, ...]
-    if first != line.name:
-        columns = _bounds(line, low, high)
-    elif form == "mean" and is_numeric(line):
-        columns = (mean(first),)
-    elif line.kind is Kind.NOMINAL:
-        hidden = pa.array(np.arange(len(low)) == parts.suppressed)
+@_labels.register
+def _(partition: TreeClasses, i: int, line: Line, regions: Ends | None) -> Published:
+    # A tree's region is the node that its class came to, which ``range`` publishes too.
+    if regions is None or line.kind is Kind.TREE:
+        return _distinct(line, *partition.ends(i), range_labels)
+    return _distinct(line, regions[0][:, i], regions[1][:, i], region_labels)
+
+
+@_labels.register
+def _(partition: LocalClasses, i: int, line: Line, regions: Ends | None) -> Published:
+    members = partition.members(i)
+    return _distinct(line, *partition.ends(i), range_labels) if members is None else _sets(line, members)
+
+
+@_labels.register
+def _(partition: ColumnClasses, i: int, line: Line, regions: Ends | None) -> Published:
+    low, high = partition.ends(i)
+    if line.kind is Kind.NOMINAL:
+        hidden = pa.array(np.arange(len(low)) == partition.parts[i].suppressed)
         labels = pc.if_else(hidden, SUPPRESSED, _texts_at(line, low))
-        columns = (Published(line.name, labels, np.arange(len(low), dtype=np.int32)),)
-    else:
-        region = form == "region" and line.kind is Kind.ORDERED
-        columns = (_distinct(line, low, high, region_labels if region else range_labels),)
-    if first == line.name and bounds_names(line.name)[0] in added:
-        columns += _bounds(line, low, high)
-    if mean_name(line.name) in added:
-        columns += (mean(mean_name(line.name)),)
-    return tuple(replace(column, of_class=column.of_class[parts.of_class]) for column in columns)
+        return Published(line.name, labels, np.arange(len(low), dtype=np.int32))
+    return _distinct(line, low, high, region_labels if regions and line.kind is Kind.ORDERED else range_labels)
 
 
 def statistics_asked(workload: Iterable[Task]) -> dict[str, frozenset[Statistic]]:
@@ -185,16 +179,6 @@ def check_statistics(lines: Sequence[Line], asked: Iterable[str]) -> None:
                 f"workload: aggregate needs numbers, and {name!r} holds {line.values.type}; "
                 "set 'type: number' where they are text, or remove the task."
             )
-
-
-def _region(line: Line, i: int, partition: Partition, low: NDArray[np.int32], high: NDArray[np.int32]) -> Published:
-    """The region of φ that each class lies in, on line ``i``.
-
-    A tree's region is the node that its class came to, which ``range`` publishes too.
-    """
-    if line.kind is Kind.TREE:
-        return _distinct(line, partition.low[:, i], partition.high[:, i], range_labels)
-    return _distinct(line, low[:, i], high[:, i], region_labels)
 
 
 def published_names(line: Line, form: str, statistics: Collection[Statistic] = ()) -> tuple[str, ...]:
@@ -372,7 +356,9 @@ def exact_mean(numbers: NDArray[np.float64], times: NDArray[np.int64] | None = N
     return float(total / int(times.sum()))
 
 
-def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition, name: str) -> Published:
+def _mean(
+    line: Line, codes: NDArray[np.integer], order: NDArray[np.int32], starts: NDArray[np.int64], name: str
+) -> Published:
     """The mean of each class; missing where the class has missing values."""
     if line.upper is not None:
         raise PolicyError(
@@ -381,15 +367,16 @@ def _mean(line: Line, i: int, codes: NDArray[np.integer], partition: Partition, 
         )
     numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
     # Summed in the order of the values: sums of floats depend on the order, and that of the input must not show.
-    owner = np.repeat(np.arange(partition.classes, dtype=np.int64), partition.sizes)
-    codes = np.sort(owner << 32 | codes[partition.order]) & 0xFFFFFFFF
+    sizes = np.diff(starts)
+    owner = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+    codes = np.sort(owner << 32 | codes[order]) & 0xFFFFFFFF
     # Counted from the smallest number of the class: the mean of large, close numbers keeps its digits, and a
     # far number in another class takes nothing from it.
-    lowest = numbers[partition.low[:, i]]
+    lowest = numbers[codes[starts[:-1]]]
     with np.errstate(over="ignore", invalid="ignore"):
-        held = numbers[codes] - np.repeat(lowest, partition.sizes)
-        means = np.add.reduceat(held, partition.starts[:-1]) / partition.sizes + lowest
+        held = numbers[codes] - np.repeat(lowest, sizes)
+        means = np.add.reduceat(held, starts[:-1]) / sizes + lowest
     for c in np.flatnonzero(~np.isfinite(means)).tolist():
-        means[c] = exact_mean(numbers[codes[partition.starts[c] : partition.starts[c + 1]]])
+        means[c] = exact_mean(numbers[codes[starts[c] : starts[c + 1]]])
     values, of_class = np.unique(means, return_inverse=True, equal_nan=True)
     return Published(name, pa.array(values, from_pandas=True), of_class.astype(np.int32))

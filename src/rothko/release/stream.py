@@ -27,7 +27,7 @@ from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
-from rothko.methods.classes import Cuts, Partition
+from rothko.methods.classes import Classes, Cuts, TreeClasses
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
@@ -54,7 +54,7 @@ Certify = Callable[[Verification, Loss], Certificate]
 
 
 def published_classes(
-    encoded: Encoded, partition: Partition, kept: pa.Table, policy: Policy, *, threads: int
+    encoded: Encoded, partition: Classes, kept: pa.Table, policy: Policy, *, threads: int
 ) -> tuple[dict[str, tuple[Published, ...]], NDArray[np.int32]]:
     """What some classes publish, and the class of each record."""
     published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
@@ -143,8 +143,6 @@ class Sink:
             self._add_class(part)
             return
         partition = part.partition
-        if partition.cuts is not None:
-            partition = replace(partition, cuts=partition.cuts.within(part.low, part.high))
         with timed(self.timings, "publish"):
             published, classes = published_classes(
                 part.encoded, partition, part.kept, self._policy, threads=self._threads
@@ -223,10 +221,9 @@ class Sink:
             self._published = rows.published_names
             self._kinds = dict(zip(rows.kept.column_names, rows.kept.schema.types, strict=True))
 
-    def _add_branch(self, leaf: int, partition: Partition, published: Mapping[str, Sequence[Published]]) -> None:
-        if partition.cuts is not None:
-            self._branches = self._branches or Branches(self._outline.lines, self._policy, self._tables)
-            self._branches.add(leaf, partition.cuts, published)
+    def _add_branch(self, leaf: int, partition: TreeClasses, published: Mapping[str, Sequence[Published]]) -> None:
+        self._branches = self._branches or Branches(self._outline.lines, self._policy, self._tables)
+        self._branches.add(leaf, partition.cuts, published)
 
     def finish(self) -> Written:
         """Close the file; all parts are there."""

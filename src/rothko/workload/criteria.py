@@ -16,7 +16,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,21 @@ from rothko.data.domain import Domain
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.errors import InputError, WorkloadWarning
-from rothko.workload.features import Groups, groups_of
 from rothko.workload.tasks import Classify, Model, Select, Task, models
 
 MANY_LABELS = 1000
 
 AddRow = Callable[[str, NDArray[np.int32]], int]
 """Puts codes into the table of the kernel, once for each name; returns the row."""
+
+
+class Groups(NamedTuple):
+    """Records in groups within which a model's target is looked at by itself."""
+
+    codes: NDArray[np.int32]
+    """The group of each record."""
+    total: int
+    """How many groups there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +81,8 @@ def criteria(
     add_row: AddRow,
     *,
     minimum_gain: float,
-    within: Groups | None = None,
-    threads: int = 1,
+    groups: Sequence[Groups | None] | None = None,
+    then_median: bool = True,
 ) -> Criteria | None:
     """The criteria of a workload; None where no task has a say in the cuts.
 
@@ -82,16 +90,16 @@ def criteria(
     ----------
     add_row
         Puts codes into the table of the kernel.
-    within
-        Groups to take the gain of all models in; by default those of each model's features beyond the
-        quasi-identifiers. The median does not go on then.
+    groups
+        Of each model, the groups of records to take its gain in; None for all records together.
+    then_median
+        Whether the median goes on where there is nothing to gain.
     """
     tasks = models(workload)
     low, high, weights = _queries(workload, encoded.lines)
     if not tasks and not len(weights):
         return None
-    groups = [groups_of(encoded, task, threads=threads) if within is None else within for task in tasks]
-    rows, factors, numbers = _targets(encoded, tasks, groups, add_row)
+    rows, factors, numbers = _targets(encoded, tasks, groups or [None] * len(tasks), add_row)
     names = [line.name for line in encoded.lines]
     seen = [[task.features is None or name in task.features for name in names] for task in tasks]
     return Criteria(
@@ -101,7 +109,7 @@ def criteria(
         numbers=numbers,
         logs=logarithms(encoded.rows if tasks else 0),
         minimum_gain=float(minimum_gain),
-        then_median=within is None,
+        then_median=then_median,
         box_low=low,
         box_high=high,
         weights=weights,

@@ -377,14 +377,13 @@ def test_a_grid_holds_every_value_in_its_cell(kind: str, absent: bool, monkeypat
 
 
 def test_a_grid_publishes_ranges_that_hold_every_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rothko.engines.memory import partition
 
     monkeypatch.setattr(grid, "CELLS", 100)
     table = pa.table({"q": SEVERAL["float"]})
     policy = policy_of({"q": QI}, publish="bounds")
     _, found = surveyed(table, policy, sample=2_000, memory=SMALL)
     encoded = found.outline.encoded(together(list(found.stream.batches())))
-    parts = partition(encoded, policy.privacy, policy.method, threads=1)
+    parts = policy.method.partition(encoded, policy.privacy, threads=1)
     low, high = (column.by(parts.class_of()).to_numpy() for column in publish(encoded, parts, "bounds")["q"])
     numbers = SEVERAL["float"].to_numpy()
     assert np.all((low <= numbers) & (numbers <= high))

@@ -19,11 +19,10 @@ from rothko.data.typed import typed
 from rothko.kernels.cluster import greedy as cluster
 from rothko.kernels.cluster import hull, tally
 from rothko.kernels.cluster import repair as steps_of_repair
-from rothko.methods.classes import Partition
+from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.repair import ALL
 from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples, lay_out_whole
 from rothko.methods.layout import rules_of
-from rothko.metrics.loss import class_widths
 from rothko.policy.policy import Policy
 from rothko.privacy import EntropyLDiversity, KAnonymity, Requirement, SquaredErrorDiversity, VarianceDiversity
 from rothko.privacy.statistics import Statistics
@@ -107,10 +106,10 @@ class Laid:
 
     def close_to_the_loss_that_is_measured(self) -> None:
         """NCP in whole numbers is Σ weight · NCP / Σ weight · 2^24, but for rounding."""
-        found = Partition.local(self.encoded, np.array(self.class_of), self.classes)
+        found = LocalClasses.of(self.encoded, np.array(self.class_of), self.classes)
         lines = self.encoded.lines
         weights = np.array([line.weight for line in lines])
-        measured = class_widths(lines, found) @ weights / weights.sum() * WHOLE
+        measured = found.widths(lines) @ weights / weights.sum() * WHOLE
         loose = sum(2 + (line.size if line.kind is Kind.NOMINAL else 0) for line in lines)
         whole = np.array([self.ncp(c) for c in range(self.classes)])
         assert np.abs(whole - measured).max() <= loose

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian
-from rothko.methods.mondrian import Problem, problem
+from rothko.methods.mondrian.grow import grow_tree
+from rothko.methods.mondrian.problem import Problem
 from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from rothko.workload import Classify, Regress, Task
@@ -51,10 +51,10 @@ def test_models_equal_their_plain_twin(relaxed: bool, case: Case, data: st.DataO
     method = Mondrian(relaxed=relaxed, minimum_gain=data.draw(st.sampled_from([0, 0.01, 0.3])))
     asked_for = plain.mondrian(
         encoded.lines, records(encoded), case.allowed(), relaxed=relaxed,
-        workload=as_plain(*problem(encoded, case.requirements, method, workload)),
+        workload=as_plain(*method.problem(encoded, case.requirements, workload)),
     )  # fmt: skip
     for threads in (1, 2):
-        result = partition(encoded, case.requirements, method, workload=workload, threads=threads)
+        result = method.partition(encoded, case.requirements, workload=workload, threads=threads)
         assert classes(result) == [c.records for c in asked_for]
         if not relaxed:
             assert regions(result) == [c.region for c in asked_for]
@@ -65,7 +65,7 @@ def test_models_equal_their_plain_twin(relaxed: bool, case: Case, data: st.DataO
 def test_queries_equal_their_plain_twin(case: Case, data: st.DataObject) -> None:
     columns, workload = data.draw(tasks(case))
     encoded = encoded_with(case, columns, workload)
-    arrays, table = problem(encoded, case.requirements, Mondrian(), workload)
+    arrays, table = Mondrian().problem(encoded, case.requirements, workload)
     random_boxes = np.array(
         data.draw(
             st.lists(
@@ -76,7 +76,7 @@ def test_queries_equal_their_plain_twin(case: Case, data: st.DataObject) -> None
         ),
         dtype=np.int32,
     )
-    empty = problem(encoded, case.requirements, Mondrian(), (Classify("x"),)[:0])[0].criteria
+    empty = Mondrian().problem(encoded, case.requirements, (Classify("x"),)[:0])[0].criteria
     assert empty is None
     weights = np.array([data.draw(st.sampled_from([1.0, 2.0, 0.5])) for _ in random_boxes])
     _check_queries(case, encoded, arrays, table, random_boxes, weights)
@@ -85,7 +85,6 @@ def test_queries_equal_their_plain_twin(case: Case, data: st.DataObject) -> None
 def _check_queries(
     case: Case, encoded: Encoded, arrays: Problem, table: np.ndarray, boxes: np.ndarray, weights: np.ndarray
 ) -> None:
-    from rothko.engines.memory import _grow
     from rothko.kernels.mondrian.nodes import ATTRIBUTE, LEAF, START
     from rothko.workload.criteria import Criteria, logarithms
 
@@ -99,7 +98,7 @@ def _check_queries(
     )
     arrays = replace(arrays, criteria=criteria)
     expected = plain.mondrian(encoded.lines, records(encoded), case.allowed(), workload=as_plain(arrays, table))
-    nodes, _, _ = _grow(table, arrays, arrays.first_phase, 1, lambda _: None)
+    nodes, _, _ = grow_tree(table, arrays, arrays.first_phase, 1, lambda _: None)
     leaves = nodes[nodes[:, ATTRIBUTE] == LEAF]
     starts = [*sorted(leaves[:, START].tolist()), encoded.rows]
     order = table[len(encoded.lines)].tolist()
@@ -119,7 +118,7 @@ def test_threads_and_ranks_do_not_change_the_cuts(task: Task) -> None:
     policy = Policy.quick(names, qi=["salary", "age", "loan", "hvalue"], k=40).but(workload=(task,))
     encoded = encode(typed(table, policy), policy)
     results = [
-        partition(encoded, policy.privacy, Mondrian(minimum_gain=0), workload=(task,), threads=n) for n in (1, 2, 3)
+        Mondrian(minimum_gain=0).partition(encoded, policy.privacy, workload=(task,), threads=n) for n in (1, 2, 3)
     ]
     for other in results[1:]:
         assert classes(other) == classes(results[0])
@@ -138,7 +137,7 @@ def test_the_first_cut_is_that_of_a_decision_tree() -> None:
     names = ["salary", "age", "loan", "elevel"]
     policy = Policy.quick(table.column_names, qi=names, k=50).but(workload=(Classify("class"),))
     encoded = encode(typed(table, policy), policy)
-    result = partition(encoded, (KAnonymity(k=50),), Mondrian(minimum_gain=0), workload=policy.workload, threads=1)
+    result = Mondrian(minimum_gain=0).partition(encoded, (KAnonymity(k=50),), workload=policy.workload, threads=1)
     model = tree.DecisionTreeClassifier(criterion="entropy", min_samples_leaf=50, max_depth=1)
     x = np.column_stack([table[name].to_numpy() for name in names])
     model.fit(x, table["class"].to_numpy(zero_copy_only=False))

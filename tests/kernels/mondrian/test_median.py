@@ -11,15 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
-from rothko.engines.memory import partition
 from rothko.methods import Mondrian
-from rothko.methods.classes import Partition
+from rothko.methods.classes import Classes, LocalClasses
 from rothko.privacy import DistinctLDiversity, KAnonymity, Requirement
 from tests.strategies.tables import LETTERS, TREES, Case, cases, classes, listed, records, regions, unhurried
 from tests.twins import mondrian as plain
 
 
-def route(result: Partition, record: plain.Record) -> int:
+def route(result: Classes, record: plain.Record) -> int:
     """Where the tree of cuts sends a record: the class of the leaf it ends in."""
     cuts = result.cuts
     assert cuts is not None
@@ -38,11 +37,11 @@ def test_it_equals_its_plain_twin(relaxed: bool, case: Case) -> None:
     encoded = case.encoded()
     expected = plain.mondrian(encoded.lines, records(encoded), case.allowed(), relaxed=relaxed)
     for threads in (1, 2):
-        result = partition(encoded, case.requirements, Mondrian(relaxed=relaxed), threads=threads)
+        result = Mondrian(relaxed=relaxed).partition(encoded, case.requirements, threads=threads)
         assert classes(result) == [c.records for c in expected]
         assert result.sizes.tolist() == [len(c.records) for c in expected]
         if relaxed:
-            assert result.cuts is None
+            assert isinstance(result, LocalClasses)
         else:
             assert regions(result) == [c.region for c in expected]
 
@@ -54,7 +53,7 @@ def test_the_classes_are_a_partition_that_holds_and_cannot_be_cut_further(relaxe
     encoded = case.encoded()
     rows, allowed = records(encoded), case.allowed()
     progress: list[int] = []
-    result = partition(encoded, case.requirements, Mondrian(relaxed=relaxed), threads=2, progress=progress.append)
+    result = Mondrian(relaxed=relaxed).partition(encoded, case.requirements, threads=2, progress=progress.append)
     assert sum(progress) == len(rows)
     assert sorted(result.order.tolist()) == list(range(len(rows)))
     for c, numbers in enumerate(classes(result)):
@@ -73,7 +72,7 @@ def test_the_order_of_the_records_does_not_matter_when_strict(case: Case, data: 
     def contents(case: Case) -> Counter[tuple[plain.Record, ...]]:
         encoded = case.encoded()
         rows = records(encoded)
-        result = partition(encoded, case.requirements, Mondrian(), threads=1)
+        result = Mondrian().partition(encoded, case.requirements, threads=1)
         return Counter(tuple(sorted(rows[i] for i in numbers)) for numbers in classes(result))
 
     order = data.draw(st.permutations(range(len(next(iter(case.columns.values()))))))
@@ -84,7 +83,7 @@ def test_the_order_of_the_records_does_not_matter_when_strict(case: Case, data: 
 @unhurried
 def test_the_tree_of_cuts_sends_every_record_to_its_class(case: Case) -> None:
     encoded = case.encoded()
-    result = partition(encoded, case.requirements, Mondrian(), threads=1)
+    result = Mondrian().partition(encoded, case.requirements, threads=1)
     assert [route(result, record) for record in records(encoded)] == result.class_of().tolist()
     for record in records(encoded):
         inside = [all(low <= c <= high for c, (low, high) in zip(record, r, strict=True)) for r in regions(result)]
@@ -94,13 +93,13 @@ def test_the_tree_of_cuts_sends_every_record_to_its_class(case: Case) -> None:
 @pytest.mark.parametrize(("n", "k", "expected"), [(1, 2, [1]), (3, 2, [3]), (4, 2, [2, 2]), (6, 6, [6]), (5, 9, [5])])
 def test_tables_of_about_k_records(n: int, k: int, expected: list[int]) -> None:
     case = Case({"q": list(range(n))}, {"q": {}}, (KAnonymity(k=k),))
-    assert partition(case.encoded(), case.requirements, Mondrian(), threads=1).sizes.tolist() == expected
+    assert Mondrian().partition(case.encoded(), case.requirements, threads=1).sizes.tolist() == expected
 
 
 def test_equal_records_stay_together_unless_relaxed() -> None:
     case = Case({"q": [5, 5, 5, 5, 7]}, {"q": {}}, (KAnonymity(k=2),))
-    assert classes(partition(case.encoded(), case.requirements, Mondrian(), threads=1)) == [[0, 1, 2, 3, 4]]
-    assert classes(partition(case.encoded(), case.requirements, Mondrian(relaxed=True), threads=1)) == [
+    assert classes(Mondrian().partition(case.encoded(), case.requirements, threads=1)) == [[0, 1, 2, 3, 4]]
+    assert classes(Mondrian(relaxed=True).partition(case.encoded(), case.requirements, threads=1)) == [
         [0, 1],
         [2, 3, 4],
     ]
@@ -109,7 +108,7 @@ def test_equal_records_stay_together_unless_relaxed() -> None:
 def test_a_table_of_one_value_is_one_class() -> None:
     case = Case({"q": [5] * 10, "r": ["x"] * 10, "m": [None] * 10}, {"q": {}, "r": {}, "m": {}}, (KAnonymity(k=2),))
     for relaxed in (False, True):
-        result = partition(case.encoded(), case.requirements, Mondrian(relaxed=relaxed), threads=1)
+        result = Mondrian(relaxed=relaxed).partition(case.encoded(), case.requirements, threads=1)
         assert result.sizes.tolist() == [10]
 
 
@@ -122,17 +121,17 @@ def test_the_first_of_two_columns_that_are_as_wide_is_cut() -> None:
     encoded = case.encoded()
     expected = plain.mondrian(encoded.lines, records(encoded), case.allowed())
     assert [c.records for c in expected] == [[0, 1], [2, 3], [4, 5]]
-    assert classes(partition(encoded, case.requirements, Mondrian(), threads=1)) == [c.records for c in expected]
+    assert classes(Mondrian().partition(encoded, case.requirements, threads=1)) == [c.records for c in expected]
 
 
 def test_values_that_an_outlier_pushes_together_can_still_be_cut() -> None:
     """Beside −1e30 the numbers 1 and 2 lie at the same place of the line; they are no single value for that."""
     case = Case({"q": [-1e30, -1e30, 1.0, 1.0, 2.0, 2.0]}, {"q": {}}, (KAnonymity(k=2),))
-    assert classes(partition(case.encoded(), case.requirements, Mondrian(), threads=1)) == [[0, 1], [2, 3], [4, 5]]
+    assert classes(Mondrian().partition(case.encoded(), case.requirements, threads=1)) == [[0, 1], [2, 3], [4, 5]]
 
 
 @pytest.fixture(scope="module")
-def large() -> tuple[Encoded, tuple[Requirement, ...], list[Partition]]:
+def large() -> tuple[Encoded, tuple[Requirement, ...], list[Classes]]:
     """A table that is large enough for the engine to hand subtrees to different threads, and its partitions."""
     generator = np.random.default_rng(3)
     n = 100_000
@@ -147,11 +146,11 @@ def large() -> tuple[Encoded, tuple[Requirement, ...], list[Partition]]:
         (KAnonymity(k=10), DistinctLDiversity(l=3, of="s")),
     )
     encoded = case.encoded()
-    results = [partition(encoded, case.requirements, Mondrian(), threads=threads) for threads in (1, 2, 3)]
+    results = [Mondrian().partition(encoded, case.requirements, threads=threads) for threads in (1, 2, 3)]
     return encoded, case.requirements, results
 
 
-def test_threads_do_not_change_the_result(large: tuple[Encoded, tuple[Requirement, ...], list[Partition]]) -> None:
+def test_threads_do_not_change_the_result(large: tuple[Encoded, tuple[Requirement, ...], list[Classes]]) -> None:
     one, *others = large[2]
     assert one.classes > 1000
     for other in others:
@@ -161,7 +160,7 @@ def test_threads_do_not_change_the_result(large: tuple[Encoded, tuple[Requiremen
 
 
 def test_subtrees_of_several_threads_are_joined_to_one_tree(
-    large: tuple[Encoded, tuple[Requirement, ...], list[Partition]],
+    large: tuple[Encoded, tuple[Requirement, ...], list[Classes]],
 ) -> None:
     encoded, _, results = large
     rows = np.random.default_rng(4).integers(0, encoded.rows, 300)
@@ -177,7 +176,7 @@ def test_subtrees_of_several_threads_are_joined_to_one_tree(
 
 
 def test_regions_cover_the_whole_table_without_overlap(
-    large: tuple[Encoded, tuple[Requirement, ...], list[Partition]],
+    large: tuple[Encoded, tuple[Requirement, ...], list[Classes]],
 ) -> None:
     encoded, _, (result, *_) = large
     low, high = result.cuts.regions()

@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Cluster, Hilbert, HilbertFast, IDistance, IDistanceFast, TopDown
-from rothko.methods.classes import Partition
+from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.tuples import WHOLE
 from rothko.methods.method import LocalMethod
-from rothko.metrics.loss import class_widths, loss
 from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, EntropyLDiversity, FrequencyLDiversity, KAnonymity, TCloseness
 from tests.strategies import asked
@@ -35,8 +33,8 @@ names = pytest.mark.parametrize("method", WAYS, ids=lambda method: f"block-{meth
 OTHERS: list[type[LocalMethod]] = [Hilbert, HilbertFast, IDistance, IDistanceFast, TopDown]
 
 
-def gcp(encoded: Encoded, found: Partition) -> float:
-    return loss(encoded.lines, class_widths(encoded.lines, found), found.sizes).gcp
+def gcp(encoded: Encoded, found: LocalClasses) -> float:
+    return found.gcp(encoded.lines)
 
 
 def loose(encoded: Encoded) -> float:
@@ -49,7 +47,7 @@ def generated(rows: int) -> Encoded:
     return encode(typed(census(rows), policy), policy)
 
 
-def check(encoded: Encoded, found: Partition, allowed: plain.Allowed) -> None:
+def check(encoded: Encoded, found: LocalClasses, allowed: plain.Allowed) -> None:
     """Every record is in one class, every class is the box around its records, and what is asked for holds."""
     assert sorted(found.order.tolist()) == list(range(encoded.rows))
     assert (found.sizes > 0).all()
@@ -73,7 +71,7 @@ def check(encoded: Encoded, found: Partition, allowed: plain.Allowed) -> None:
 def test_the_classes_are_a_partition_that_holds(method: Cluster, case: Case, seed: int) -> None:
     encoded = case.encoded()
     progress: list[int] = []
-    found = partition(encoded, case.requirements, method, seed=seed, threads=2, progress=progress.append)
+    found = method.partition(encoded, case.requirements, seed=seed, threads=2, progress=progress.append)
     assert sum(progress) == encoded.rows
     check(encoded, found, case.allowed())
 
@@ -93,7 +91,7 @@ def test_each_requirement_holds_in_larger_tables(name: str, data: st.DataObject)
     case = Case(columns, {"age": {}, "city": {}}, (requirement, KAnonymity(k=cells.randint(2, 6))))
     encoded, allowed = case.encoded(), case.allowed()
     for method in (Cluster(), Cluster(block=12)):
-        check(encoded, partition(encoded, case.requirements, method, threads=2), allowed)
+        check(encoded, method.partition(encoded, case.requirements, threads=2), allowed)
 
 
 @names
@@ -101,9 +99,9 @@ def test_each_requirement_holds_in_larger_tables(name: str, data: st.DataObject)
 @settings(unhurried, max_examples=40)
 def test_neither_threads_nor_another_run_change_the_classes(method: Cluster, case: Case) -> None:
     encoded = case.encoded()
-    first = partition(encoded, case.requirements, method, seed=3, threads=1)
+    first = method.partition(encoded, case.requirements, seed=3, threads=1)
     for threads in (1, 2):
-        again = partition(encoded, case.requirements, method, seed=3, threads=threads)
+        again = method.partition(encoded, case.requirements, seed=3, threads=threads)
         np.testing.assert_array_equal(first.order, again.order)
         np.testing.assert_array_equal(first.starts, again.starts)
 
@@ -111,10 +109,10 @@ def test_neither_threads_nor_another_run_change_the_classes(method: Cluster, cas
 def test_threads_do_not_matter_where_there_are_many_blocks() -> None:
     encoded = generated(4000)
     found = [
-        partition(encoded, [KAnonymity(k=5)], Cluster(block=200), seed=1, threads=threads).order for threads in (1, 2)
+        Cluster(block=200).partition(encoded, [KAnonymity(k=5)], seed=1, threads=threads).order for threads in (1, 2)
     ]
     np.testing.assert_array_equal(*found)
-    other = partition(encoded, [KAnonymity(k=5)], Cluster(block=200), seed=2, threads=2).order
+    other = Cluster(block=200).partition(encoded, [KAnonymity(k=5)], seed=2, threads=2).order
     assert (found[0] != other).any()
 
 
@@ -124,8 +122,8 @@ def test_threads_do_not_matter_where_there_are_many_blocks() -> None:
 def test_the_order_of_the_records_does_not_change_the_boxes(method: Cluster, case: Case, seed: int) -> None:
     order = random.Random(seed).sample(range(len(case.columns["q0"])), len(case.columns["q0"]))
     before, after = case.encoded(), case.permuted(order).encoded()
-    assert boxes(before, partition(before, case.requirements, method, threads=1)) == boxes(
-        after, partition(after, case.requirements, method, threads=1)
+    assert boxes(before, method.partition(before, case.requirements, threads=1)) == boxes(
+        after, method.partition(after, case.requirements, threads=1)
     )
 
 
@@ -135,7 +133,7 @@ def test_the_order_of_many_records_does_not_change_the_boxes(asked_for: tuple[rk
     shuffled = people.take(pa.array(np.random.default_rng(0).permutation(3000)))
     tables = [encode(typed(table, policy), policy) for table in (people, shuffled)]
     for method in (Cluster(), Cluster(block=300)):
-        one, other = (boxes(e, partition(e, [KAnonymity(k=4), *asked_for], method, threads=2)) for e in tables)
+        one, other = (boxes(e, method.partition(e, [KAnonymity(k=4), *asked_for], threads=2)) for e in tables)
         assert one == other
 
 
@@ -147,8 +145,7 @@ def test_the_order_of_many_records_does_not_change_the_boxes(asked_for: tuple[rk
 def test_repair_never_loses_more(case: Case, block: Any) -> None:
     encoded = case.encoded()
     without, with_ = (
-        partition(encoded, case.requirements, Cluster(block=block, repair=repair), threads=1)
-        for repair in (False, True)
+        Cluster(block=block, repair=repair).partition(encoded, case.requirements, threads=1) for repair in (False, True)
     )
     assert gcp(encoded, with_) <= gcp(encoded, without) + loose(encoded)
 
@@ -159,8 +156,8 @@ def test_repair_never_loses_more(case: Case, block: Any) -> None:
 def test_other_methods_are_repaired_too(method: type[LocalMethod], case: Case, seed: int) -> None:
     encoded = case.encoded()
     progress: list[int] = []
-    without = partition(encoded, case.requirements, method(), seed=seed, threads=1)
-    with_ = partition(encoded, case.requirements, method(repair=True), seed=seed, threads=2, progress=progress.append)
+    without = method().partition(encoded, case.requirements, seed=seed, threads=1)
+    with_ = method(repair=True).partition(encoded, case.requirements, seed=seed, threads=2, progress=progress.append)
     assert sum(progress) == encoded.rows
     check(encoded, with_, case.allowed())
     assert gcp(encoded, with_) <= gcp(encoded, without) + loose(encoded)
@@ -171,14 +168,14 @@ def test_other_methods_are_repaired_too(method: type[LocalMethod], case: Case, s
 def test_repair_is_worth_it(method: type[LocalMethod]) -> None:
     encoded = generated(2000)
     for requirements in ([KAnonymity(k=10)], [KAnonymity(k=5), FrequencyLDiversity(l=3, of="occupation")]):
-        without, with_ = (partition(encoded, requirements, method(repair=r), threads=2) for r in (False, True))
+        without, with_ = (method(repair=r).partition(encoded, requirements, threads=2) for r in (False, True))
         assert gcp(encoded, with_) < 0.85 * gcp(encoded, without)
 
 
 def test_it_loses_a_quarter_less_than_hilbert() -> None:
     encoded = generated(5000)
     lost = {
-        method.name: gcp(encoded, partition(encoded, [KAnonymity(k=10)], method, threads=2))
+        method.name: gcp(encoded, method.partition(encoded, [KAnonymity(k=10)], threads=2))
         for method in (Hilbert(), Cluster())
     }
     assert lost["cluster"] < 0.75 * lost["hilbert"]
@@ -187,7 +184,7 @@ def test_it_loses_a_quarter_less_than_hilbert() -> None:
 def test_larger_blocks_lose_less() -> None:
     encoded = generated(5000)
     lost = [
-        gcp(encoded, partition(encoded, [KAnonymity(k=10)], Cluster(block=block, repair=False), threads=2))
+        gcp(encoded, Cluster(block=block, repair=False).partition(encoded, [KAnonymity(k=10)], threads=2))
         for block in (100, 700, 5000)
     ]
     assert lost[0] > 1.05 * lost[1] > 1.05**2 * lost[2]
@@ -199,7 +196,7 @@ def test_records_that_are_alike_stay_together() -> None:
     random.Random(3).shuffle(ages)
     encoded = encoded_of({"age": ages, "city": [f"c{a % 7}" for a in ages]})
     for k in (2, 6):
-        found = partition(encoded, [KAnonymity(k=k)], Cluster(), threads=1)
+        found = Cluster().partition(encoded, [KAnonymity(k=k)], threads=1)
         assert gcp(encoded, found) == 0
         assert found.classes == 40
 
@@ -227,7 +224,7 @@ def test_a_table_that_is_eligible_is_made_diverse(block: Any, counts: list[int],
         encoded = heaped(counts, seed)
         column = encoded.sensitive["disease"].codes
         requirements = [FrequencyLDiversity(l=l, of="disease"), *([KAnonymity(k=k)] if sum(counts) >= k else [])]
-        found = partition(encoded, requirements, Cluster(block=block), seed=seed, threads=1)
+        found = Cluster(block=block).partition(encoded, requirements, seed=seed, threads=1)
         for numbers in classes(found):
             assert Counter(column[numbers].tolist()).most_common(1)[0][1] * plain.as_fraction(l) <= len(numbers)
             assert len(numbers) >= min(k, sum(counts))
@@ -247,7 +244,7 @@ def test_values_that_follow_from_the_others_need_records_from_afar() -> None:
         case = [requirement, KAnonymity(k=3)]
         sensitive = {"decade": [f"d{age // 10}" for age in ages]}
         for block in (6, 30, "auto"):
-            found = partition(encoded, case, Cluster(block=block), threads=2)
+            found = Cluster(block=block).partition(encoded, case, threads=2)
             check(encoded, found, plain.all_of(case, sensitive))
             assert gcp(encoded, found) < 0.16, "classes of all ages lose 0.5"
             assert all(len(set(column[numbers].tolist())) > 1 for numbers in classes(found))
@@ -256,7 +253,7 @@ def test_values_that_follow_from_the_others_need_records_from_afar() -> None:
 def test_diverse_classes_lose_less_than_those_along_a_curve() -> None:
     encoded = generated(3000)
     requirements = [KAnonymity(k=5), FrequencyLDiversity(l=3, of="occupation")]
-    lost = [gcp(encoded, partition(encoded, requirements, method, threads=2)) for method in (Cluster(), Hilbert())]
+    lost = [gcp(encoded, method.partition(encoded, requirements, threads=2)) for method in (Cluster(), Hilbert())]
     assert lost[0] < 0.8 * lost[1]
 
 
@@ -305,7 +302,7 @@ def test_odd_tables(columns: dict[str, list[Any]], hierarchies: dict[str, Any], 
 def test_one_row() -> None:
     encoded = encoded_of({"age": [4], "city": ["x"]}, {"disease": ["flu"]})
     for method in WAYS:
-        found = partition(encoded, [TCloseness(t=0.5, of="disease")], method, threads=2)
+        found = method.partition(encoded, [TCloseness(t=0.5, of="disease")], threads=2)
         assert found.order.tolist() == [0]
         assert found.classes == 1
 
@@ -314,9 +311,9 @@ def test_a_thousand_labels() -> None:
     chosen = random.Random(1)
     cities = [f"city {i:03}" for i in range(1000)] + chosen.choices([f"city {i:03}" for i in range(50)], k=1000)
     encoded = encoded_of({"city": cities, "age": [chosen.randrange(60) for _ in cities]})
-    found = partition(encoded, [KAnonymity(k=3)], Cluster(), threads=2)
+    found = Cluster().partition(encoded, [KAnonymity(k=3)], threads=2)
     check(encoded, found, lambda numbers: len(numbers) >= 3)
-    assert gcp(encoded, found) < gcp(encoded, partition(encoded, [KAnonymity(k=3)], Hilbert(), threads=2))
+    assert gcp(encoded, found) < gcp(encoded, Hilbert().partition(encoded, [KAnonymity(k=3)], threads=2))
 
 
 def test_a_hierarchy_of_many_leaves_is_weighed_rightly() -> None:
@@ -325,7 +322,7 @@ def test_a_hierarchy_of_many_leaves_is_weighed_rightly() -> None:
     codes = [f"{i:04}" for i in range(2000)]
     policy = Policy.quick(["zip"], qi=["zip"], k=5, hierarchies={"zip": {"mask": "right"}})
     encoded = encode(typed(pa.table({"zip": chosen.sample(codes, 2000)}), policy), policy)
-    found = partition(encoded, [KAnonymity(k=5)], Cluster(), threads=1)
+    found = Cluster().partition(encoded, [KAnonymity(k=5)], threads=1)
     assert gcp(encoded, found) == pytest.approx(10 / 2000)
     assert found.sizes.tolist() == [10] * 200 or set(found.sizes.tolist()) == {5}
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
@@ -24,7 +23,6 @@ from rothko.methods.curve.curve import PART, Curve, hilbert_curve, hilbert_order
 from rothko.methods.curve.idistance import idistance_curve
 from rothko.methods.curve.onedim import Row, optimal_groups
 from rothko.methods.method import LocalMethod
-from rothko.metrics.loss import class_widths
 from rothko.policy.policy import Policy
 from rothko.privacy import AlphaK, EntropyLDiversity, FrequencyLDiversity, KAnonymity, TCloseness
 from tests.strategies.columns import encoded_of, heaped
@@ -45,7 +43,7 @@ names = pytest.mark.parametrize("method", FOUR, ids=lambda method: method.name)
 def test_the_classes_are_a_partition_that_holds(method: LocalMethod, case: Case) -> None:
     encoded, allowed = case.encoded(), case.allowed()
     progress: list[int] = []
-    found = partition(encoded, case.requirements, method, threads=2, progress=progress.append)
+    found = method.partition(encoded, case.requirements, threads=2, progress=progress.append)
     assert sum(progress) == encoded.rows
     assert sorted(found.order.tolist()) == list(range(encoded.rows))
     assert (found.sizes > 0).all()
@@ -64,9 +62,9 @@ def test_the_classes_are_a_partition_that_holds(method: LocalMethod, case: Case)
 @settings(unhurried, max_examples=40)
 def test_neither_threads_nor_another_run_change_the_classes(method: LocalMethod, case: Case) -> None:
     encoded = case.encoded()
-    first = partition(encoded, case.requirements, method, seed=3, threads=1)
+    first = method.partition(encoded, case.requirements, seed=3, threads=1)
     for threads in (1, 3):
-        again = partition(encoded, case.requirements, method, seed=3, threads=threads)
+        again = method.partition(encoded, case.requirements, seed=3, threads=threads)
         np.testing.assert_array_equal(first.order, again.order)
         np.testing.assert_array_equal(first.starts, again.starts)
 
@@ -78,8 +76,8 @@ def test_the_order_of_the_records_does_not_change_the_boxes(method: LocalMethod,
     order = random.Random(seed).sample(range(len(case.columns["q0"])), len(case.columns["q0"]))
     before, after = case.encoded(), case.permuted(order).encoded()
     asked = [KAnonymity(k=k)]
-    assert boxes(before, partition(before, asked, method, threads=1)) == boxes(
-        after, partition(after, asked, method, threads=1)
+    assert boxes(before, method.partition(before, asked, threads=1)) == boxes(
+        after, method.partition(after, asked, threads=1)
     )
 
 
@@ -88,7 +86,7 @@ def test_the_order_of_the_records_does_not_change_the_boxes(method: LocalMethod,
 @settings(unhurried, max_examples=50)
 def test_classes_for_k_alone_have_less_than_twice_as_many_records(method: LocalMethod, case: Case, k: int) -> None:
     encoded = case.encoded()
-    found = partition(encoded, [KAnonymity(k=k)], method, threads=1)
+    found = method.partition(encoded, [KAnonymity(k=k)], threads=1)
     if encoded.rows < 2 * k:
         assert found.classes == 1
     else:
@@ -124,7 +122,7 @@ def test_no_grouping_of_neighbours_loses_less(case: Case, k: int, seed: int) -> 
 def test_in_one_dimension_no_partition_whatever_loses_less(values: list[int], k: int) -> None:
     """Section 3: among all partitions, not only those into neighbours."""
     encoded = encoded_of({"age": values})
-    found = partition(encoded, [KAnonymity(k=k)], Hilbert(bits=16), threads=1)
+    found = Hilbert(bits=16).partition(encoded, [KAnonymity(k=k)], threads=1)
 
     def least(left: frozenset[int]) -> float:
         """Over all groups that the first of the records that are left may be in."""
@@ -138,7 +136,7 @@ def test_in_one_dimension_no_partition_whatever_loses_less(values: list[int], k:
                 tried.append(len(ages) * (max(ages) - min(ages)) + least(left - {first, *rest}))
         return min(tried)
 
-    lost = float((class_widths(encoded.lines, found)[:, 0] * found.sizes).sum())
+    lost = float((found.widths(encoded.lines)[:, 0] * found.sizes).sum())
     span = max(max(values) - min(values), 1)
     assert lost == pytest.approx(least(frozenset(range(len(values)))) / span)
 
@@ -168,8 +166,8 @@ def test_less_is_lost_than_by_mondrian_and_least_by_the_exact_losses() -> None:
     encoded = encode(typed(census(20_000), policy), policy)
     lost = {}
     for method in (Mondrian(), Hilbert(), HilbertFast(), IDistance(), IDistanceFast()):
-        found = partition(encoded, [KAnonymity(k=20)], method, threads=2)
-        lost[method.name] = float((class_widths(encoded.lines, found).sum(axis=1) * found.sizes).sum())
+        found = method.partition(encoded, [KAnonymity(k=20)], threads=2)
+        lost[method.name] = float((found.widths(encoded.lines).sum(axis=1) * found.sizes).sum())
     assert lost["hilbert"] < 0.9 * lost["hilbert-fast"]
     assert lost["hilbert-fast"] < 0.9 * lost["mondrian"]
     assert lost["hilbert"] < lost["idistance"] < lost["idistance-fast"] < lost["mondrian"]
@@ -199,7 +197,7 @@ def test_a_table_that_is_eligible_is_made_diverse(method: LocalMethod, counts: l
         encoded = heaped(counts, seed)
         column = encoded.sensitive["disease"].codes
         asked = [FrequencyLDiversity(l=l, of="disease"), *([KAnonymity(k=k)] if sum(counts) >= k else [])]
-        found = partition(encoded, asked, method, threads=1)
+        found = method.partition(encoded, asked, threads=1)
         for numbers in classes(found):
             assert Counter(column[numbers].tolist()).most_common(1)[0][1] * plain.as_fraction(l) <= len(numbers)
             assert len(numbers) >= min(k, sum(counts))
@@ -211,7 +209,7 @@ def test_groups_for_l_alone_have_different_values_and_less_than_twice_l() -> Non
     encoded = heaped([30, 25, 20, 20, 10, 9, 8], 1)
     column = encoded.sensitive["disease"].codes
     for method in FOUR:
-        found = partition(encoded, [AlphaK(alpha=0.25, k=2, of="disease")], method, threads=1)
+        found = method.partition(encoded, [AlphaK(alpha=0.25, k=2, of="disease")], threads=1)
         assert found.classes > 15
         assert found.notes == ()
         for numbers in classes(found):
@@ -222,10 +220,10 @@ def test_k_with_l_takes_the_better_of_two_ways() -> None:
     policy = census_policy()
     encoded = encode(typed(census(4000), policy), policy)
     for method in (Hilbert(), HilbertFast()):
-        alone = partition(encoded, [KAnonymity(k=40)], method, threads=1)
+        alone = method.partition(encoded, [KAnonymity(k=40)], threads=1)
         asked = [KAnonymity(k=40), FrequencyLDiversity(l=2, of="occupation")]
-        both = partition(encoded, asked, method, threads=1)
-        lost = [float((class_widths(encoded.lines, p).sum(axis=1) * p.sizes).sum()) for p in (alone, both)]
+        both = method.partition(encoded, asked, threads=1)
+        lost = [float((p.widths(encoded.lines).sum(axis=1) * p.sizes).sum()) for p in (alone, both)]
         assert lost[1] <= 1.05 * lost[0], "large groups are nearly all diverse already"
         assert both.sizes.min() >= 40
 
@@ -234,12 +232,12 @@ def test_k_with_l_takes_the_better_of_two_ways() -> None:
 def test_other_requirements_are_met_by_merging_and_that_is_said(asked: rk.privacy.Requirement) -> None:
     policy = census_policy()
     encoded = encode(typed(census(3000), policy), policy)
-    found = partition(encoded, [KAnonymity(k=5), asked], Hilbert(), threads=2)
+    found = Hilbert().partition(encoded, [KAnonymity(k=5), asked], threads=2)
     assert found.classes > 20
     (note,) = found.notes
     assert note == f"hilbert merged neighbouring groups along the curve until they met {asked.describe()}."
     shared = [FrequencyLDiversity(l=3, of="occupation"), asked]
-    assert partition(encoded, shared, IDistance(), threads=2).notes == (note.replace("hilbert", "idistance"),)
+    assert IDistance().partition(encoded, shared, threads=2).notes == (note.replace("hilbert", "idistance"),)
 
 
 # ── the curves ───────────────────────────────────────────────────────────────────────────────────
@@ -344,7 +342,7 @@ def test_more_dimensions_than_a_word_has_bits_still_group_what_is_near(method: L
     corner = chosen.integers(0, 2, (4, 70)) * 100
     rows = np.repeat(corner, 10, axis=0) + chosen.integers(0, 3, (40, 70))
     encoded = encoded_of({f"q{i}": rows[:, i].tolist() for i in range(70)})
-    found = partition(encoded, [KAnonymity(k=10)], method, threads=1)
+    found = method.partition(encoded, [KAnonymity(k=10)], threads=1)
     if not method.name.startswith("idistance"):  # four centres of four records need not be one in each corner
         assert sorted(map(tuple, classes(found))) == [tuple(range(i, i + 10)) for i in range(0, 40, 10)]
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
 from rothko.data.typed import typed
-from rothko.engines.memory import partition
 from rothko.errors import InputError, PolicyError
 from rothko.methods.refine.refine import Refine, Refined, Step, refine
 from rothko.methods.refine.requirements import implies, sets_of
@@ -73,9 +72,7 @@ def test_classes_are_the_records_that_show_the_same(asked: Asked) -> None:
     encoded = asked.encoded()
     progress: list[int] = []
     workload = asked.policy().workload
-    found = partition(
-        encoded, asked.case.requirements, Refine(), workload=workload, threads=1, progress=progress.append
-    )
+    found = Refine().partition(encoded, asked.case.requirements, workload=workload, threads=1, progress=progress.append)
     assert sum(progress) == encoded.rows
     assert sorted(found.order.tolist()) == list(range(encoded.rows))
     assert (found.sizes > 0).all()
@@ -295,7 +292,7 @@ def test_tasks_that_it_cannot_serve() -> None:
     for task in ({"regress": {"target": "class"}}, {"select": {"where": "hours > 30"}}):
         workload = policy.but(workload=[task]).workload
         with pytest.raises(PolicyError, match=r"refine makes tables for classification .* use mondrian"):
-            partition(encoded, policy.privacy, Refine(), workload=workload, threads=1)
+            Refine().partition(encoded, policy.privacy, workload=workload, threads=1)
 
 
 def test_a_class_label_must_not_be_a_quasi_identifier() -> None:

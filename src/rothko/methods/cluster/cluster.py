@@ -28,13 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.classes import Partition
-from rothko.methods.cluster.repair import cut_evenly, joined, settled
+from rothko.methods.classes import LocalClasses
+from rothko.methods.cluster.repair import Halves, cut_evenly, joined, repaired, settled
 from rothko.methods.cluster.tuples import Entries, Tuples
-from rothko.methods.method import LocalMethod, Progress, flag
-from rothko.methods.mondrian import Mondrian
+from rothko.methods.method import LocalMethod, Progress, flag, silent
+from rothko.methods.mondrian.mondrian import Mondrian
 from rothko.privacy.requirement import Requirement, whole_number
 from rothko.progress import each
+from rothko.workload.tasks import Task
 
 LEAST_BLOCK = 1_000
 CLASSES_IN_BLOCK = 20
@@ -70,17 +71,33 @@ class Cluster(LocalMethod):
             whole_number(self.name, "block", self.block, least=2)
 
     def partition(
-        self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
-    ) -> Partition:
-        """Cluster the records, block by block."""
-        from rothko.engines import memory
-
+        self,
+        encoded: Encoded,
+        requirements: Sequence[Requirement],
+        *,
+        workload: Sequence[Task] = (),
+        seed: int = 0,
+        threads: int = 1,
+        progress: Progress = silent,
+    ) -> LocalClasses:
+        """Cluster the records, block by block, and repair what came of it: half of the progress each."""
         tuples = Tuples.of(encoded, requirements, threads=threads)
+        if not self.repair:
+            return self._grouped(tuples, requirements, seed, threads, progress)
+        shown = Halves(encoded.rows, progress)
+        found = self._grouped(tuples, requirements, seed, threads, shown.made)
+        return repaired(tuples, found, seed=seed, threads=threads, shown=shown)
+
+    def _grouped(
+        self, tuples: Tuples, requirements: Sequence[Requirement], seed: int, threads: int, progress: Progress
+    ) -> LocalClasses:
+        """The clusters, or what Mondrian cuts where that loses far less."""
+        encoded = tuples.encoded
         clustered = tuples.partition(_clustered(tuples, self._size(tuples), seed, threads, progress))
-        cut = memory.partition(encoded, requirements, Mondrian(), threads=threads)
-        if _loss(encoded, cut) >= FAR_LESS * _loss(encoded, clustered):
+        cut = Mondrian().partition(encoded, requirements, threads=threads)
+        if cut.gcp(encoded.lines) >= FAR_LESS * clustered.gcp(encoded.lines):
             return clustered
-        return Partition.local(encoded, cut.class_of(), cut.classes)
+        return LocalClasses.of(encoded, cut.class_of(), cut.classes)
 
     def _size(self, tuples: Tuples) -> int:
         """Records of a block."""
@@ -90,12 +107,6 @@ class Cluster(LocalMethod):
         if work * tuples.count <= WHOLE:
             return rows
         return max(LEAST_BLOCK, CLASSES_IN_BLOCK * tuples.k, WORK * rows // (work * tuples.count))
-
-
-def _loss(encoded: Encoded, partition: Partition) -> float:
-    from rothko.metrics.loss import class_widths, loss
-
-    return loss(encoded.lines, class_widths(encoded.lines, partition), partition.sizes).gcp
 
 
 def _clustered(tuples: Tuples, block: int, seed: int, threads: int, progress: Progress) -> Entries:

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.encode import Encoded
-from rothko.methods.classes import Partition
+from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.methods.curve.curve import hilbert_order
-from rothko.privacy.requirement import Requirement
 from rothko.progress import each
 
 NEAREST = 6
@@ -70,28 +69,41 @@ COMPARED = 500_000_000
 """About a second of comparing tuples with classes, line by line."""
 
 
-def repaired(
-    encoded: Encoded,
-    requirements: Sequence[Requirement],
-    partition: Partition,
-    *,
-    seed: int,
-    threads: int,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Partition:
-    """The classes of a local method, repaired.
+class Halves:
+    """Progress of what is made, and then repaired."""
 
-    Parameters
-    ----------
-    progress
-        Called with the number of records of each block that is done, once for each pass over the table.
-    """
-    tuples = Tuples.of(encoded, requirements, threads=threads)
+    def __init__(self, rows: int, progress: Callable[[int], None]) -> None:
+        self._left, self._progress = rows, progress
+        self._one_at_a_time = Lock()  # blocks end in threads
+
+    def made(self, records: int) -> None:
+        """So many records are in classes: half of the work for them."""
+        self._report(records // 2)
+
+    def repaired(self, records: int) -> None:
+        """So many records were looked at again, in one of three passes."""
+        self._report(records // 6)
+
+    def ended(self) -> None:
+        """All is done."""
+        self._report(self._left)
+
+    def _report(self, records: int) -> None:
+        with self._one_at_a_time:
+            records = min(records, self._left)
+            self._left -= records
+            self._progress(records)
+
+
+def repaired(tuples: Tuples, partition: LocalClasses, *, seed: int, threads: int, shown: Halves) -> LocalClasses:
+    """The classes of a local method, repaired."""
     effort = Effort.for_table(tuples)
     entries = tuples.entries(partition)
     for turn in range(effort.passes):
-        entries = repair_pass(tuples, entries, effort, turn, seed=seed, threads=threads, progress=progress)
-    return tuples.partition(entries, notes=partition.notes)
+        entries = repair_pass(tuples, entries, effort, turn, seed=seed, threads=threads, progress=shown.repaired)
+    found = tuples.partition(entries, notes=partition.notes)
+    shown.ended()
+    return found
 
 
 def repair_pass(

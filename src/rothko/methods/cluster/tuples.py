@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
-from rothko.methods.classes import Partition
+from rothko.methods.classes import LocalClasses
 from rothko.methods.curve.curve import hilbert_order
 from rothko.methods.layout import fewest, rules_of
 from rothko.privacy.requirement import Requirement
@@ -128,21 +128,21 @@ class Tuples:
         """The requirements as the kernels take them."""
         return self.k, self.rules, self.facts
 
-    def entries(self, partition: Partition) -> Entries:
+    def entries(self, partition: LocalClasses) -> Entries:
         """The classes of a partition as entries."""
         tuple_of = np.empty(len(self.records), dtype=np.int64)
         tuple_of[self.records] = np.repeat(np.arange(self.count), self.counts)
         pairs, amounts = np.unique(partition.class_of().astype(np.int64) << 32 | tuple_of, return_counts=True)
         return Entries(pairs & 0xFFFFFFFF, pairs >> 32, amounts, partition.classes)
 
-    def partition(self, entries: Entries, *, notes: tuple[str, ...] = ()) -> Partition:
+    def partition(self, entries: Entries, *, notes: tuple[str, ...] = ()) -> LocalClasses:
         """The classes as records: an entry takes the next ones of its tuple."""
         from rothko.kernels.distinct import arrange
 
         order, _ = arrange(entries.tuples.astype(np.int32), self.count)
         class_of = np.empty(len(self.records), dtype=np.int64)
         class_of[self.records] = np.repeat(entries.classes[order], entries.amounts[order])
-        return replace(Partition.local(self.encoded, class_of, entries.count), notes=notes)
+        return replace(LocalClasses.of(self.encoded, class_of, entries.count), notes=notes)
 
 
 def lay_out_whole(given: Sequence[Line], codes: NDArray[np.int32]) -> tuple[Lines, NDArray[np.int32]]:

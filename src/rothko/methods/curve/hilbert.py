@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
-from rothko.methods.classes import Partition
+from rothko.methods.classes import LocalClasses
 from rothko.methods.curve.curve import BITS, hilbert_curve
 from rothko.methods.curve.onedim import group
 from rothko.methods.method import LocalMethod, Progress, flag
@@ -43,9 +43,9 @@ class Hilbert(LocalMethod):
         if self.bits > MOST_BITS:
             raise PolicyError(f"{self.name}: bits must be at most {MOST_BITS}, not {self.bits}.")
 
-    def partition(
+    def group(
         self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
-    ) -> Partition:
+    ) -> LocalClasses:
         """Group the records along the curve."""
         curve = hilbert_curve(encoded, threads=threads, bits=self.bits)
         found = group(encoded, curve, requirements, name=self.name, exact=self.exact, threads=threads)

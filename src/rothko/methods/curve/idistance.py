@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.classes import Partition
+from rothko.methods.classes import LocalClasses
 from rothko.methods.curve.curve import BITS, Curve, coordinates, fields_for, pack_codes, pieces, sort_records
 from rothko.methods.curve.onedim import group
 from rothko.methods.method import LocalMethod, Progress, flag
@@ -54,9 +54,9 @@ class IDistance(LocalMethod):
         flag(self.name, "repair", self.repair)
         whole_number(self.name, "centres", self.centres, least=1)
 
-    def partition(
+    def group(
         self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
-    ) -> Partition:
+    ) -> LocalClasses:
         """Group the records along the curve."""
         curve = idistance_curve(encoded, centres=self.centres, seed=seed, threads=threads)
         found = group(encoded, curve, requirements, name=self.name, exact=self.exact, threads=threads)

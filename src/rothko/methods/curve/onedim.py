@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind
-from rothko.methods.classes import Members, Partition
+from rothko.methods.classes import LocalClasses, Members
 from rothko.methods.curve.curve import PART, Curve, pieces
 from rothko.methods.layout import Layout, fewest, lay_out, rules_of
 from rothko.privacy.requirement import Requirement, Rule
@@ -81,7 +81,7 @@ class Buckets:
 
 def group(
     encoded: Encoded, curve: Curve, requirements: Sequence[Requirement], *, name: str, exact: bool, threads: int
-) -> Partition:
+) -> LocalClasses:
     """Group the records along a curve into classes that satisfy every requirement.
 
     Parameters
@@ -283,7 +283,7 @@ def _loss(row: Row, groups: Groups) -> float:
     return float(loss_of(row.codes, groups.members, groups.starts, *row.layout))
 
 
-def _partition(row: Row, groups: Groups, notes: tuple[str, ...], threads: int) -> Partition:
+def _partition(row: Row, groups: Groups, notes: tuple[str, ...], threads: int) -> LocalClasses:
     """The groups as classes of records."""
     from rothko.kernels.boxes import bounds_of, members_of
 
@@ -299,4 +299,4 @@ def _partition(row: Row, groups: Groups, notes: tuple[str, ...], threads: int) -
     each(bound, pieces(classes), threads)
     nominal = [a for a, line in enumerate(lines) if line.kind is Kind.NOMINAL]
     sets = dict(zip(nominal, each(members, nominal, threads), strict=True))
-    return Partition(row.curve.order[groups.members], groups.starts, low, high, sets=sets, notes=notes)
+    return LocalClasses(row.curve.order[groups.members], groups.starts, low, high, sets=sets, notes=notes)

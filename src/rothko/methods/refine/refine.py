@@ -5,7 +5,7 @@ Specialization (the same authors, ICDE 2005) is the case without suppression.
 
 From the most masked table on, each step performs the refinement with the best Score = InfoGain ÷ (AnonyLoss + 1)
 among those that are valid (every requirement holds afterwards, each over its own set of quasi-identifiers) and
-beneficial (:mod:`rothko.methods.refine_masks`), until none is left (Algorithm 1). A refinement replaces a value
+beneficial (:mod:`rothko.methods.refine.counts`), until none is left (Algorithm 1). A refinement replaces a value
 wherever it stands, so every column is recoded by itself.
 
 A step looks at the records that show the refined value, and at no others. InfoGain is known from counts by code. The
@@ -21,7 +21,7 @@ but one suppressed value discloses the last, for which alone ⊥ would stand.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
 from rothko.errors import PolicyError
-from rothko.methods.classes import Partition, Parts
+from rothko.methods.classes import ColumnClasses, Parts
 from rothko.methods.layout import fewest, rules_of
-from rothko.methods.method import Method
+from rothko.methods.method import Method, Progress, silent
 from rothko.methods.refine.counts import labels_of, lines_of
 from rothko.methods.refine.requirements import Over, sets_of
 from rothko.privacy.requirement import Requirement
@@ -60,6 +60,8 @@ class Refine(Method):
     """
 
     name: ClassVar[str] = "refine"
+    takes: ClassVar[tuple[type[Task], ...]] = (Classify, Aggregate)
+    keeps_sets: ClassVar[bool] = True
 
     criterion: Criterion = "score"
     """What the best refinement has most of: ``score``, InfoGain for the anonymity that it costs, or ``infogain``."""
@@ -69,18 +71,16 @@ class Refine(Method):
             raise PolicyError(f"{self.name}: criterion must be 'score' or 'infogain', not {self.criterion!r}.")
 
     @property
-    def local(self) -> bool:
+    def recodes(self) -> bool:
         """Every column has a recoding of its own."""
-        return False
+        return True
 
-    def refuse(self, workload: Sequence[Task]) -> None:
-        """Refuse tasks that values cannot be refined for."""
-        for task in workload:
-            if not isinstance(task, Classify | Aggregate):
-                raise PolicyError(
-                    f"{self.name} makes tables for classification and cannot make them for {task.describe()}; "
-                    "use mondrian, or leave the task to measure."
-                )
+    def refuses(self, task: Task) -> str:
+        """Values are refined for the labels that they tell."""
+        return (
+            f"{self.name} makes tables for classification and cannot make them for {task.describe()}; "
+            "use mondrian, or leave the task to measure."
+        )
 
     def partition(
         self,
@@ -88,13 +88,15 @@ class Refine(Method):
         requirements: Sequence[Requirement],
         *,
         workload: Sequence[Task] = (),
-        progress: Callable[[int], None] = lambda _: None,
-    ) -> Partition:
+        seed: int = 0,
+        threads: int = 1,
+        progress: Progress = silent,
+    ) -> ColumnClasses:
         """Refine the most masked table as far as the requirements allow; classes are what then shows the same.
 
-        The whole table, as one class, is known to satisfy them.
+        It takes one core, and draws nothing by chance.
         """
-        self.refuse(workload)
+        self.check_workload(workload)
         found = refine(encoded, requirements, self, workload)
         progress(encoded.rows)
         return _classes(encoded, found)
@@ -297,7 +299,7 @@ def _add_to_keys(
             some += (codes if shown is None else shown[c][codes]).view(np.uint32)
 
 
-def _classes(encoded: Encoded, found: Refined) -> Partition:
+def _classes(encoded: Encoded, found: Refined) -> ColumnClasses:
     """The classes: records that show the same on all lines, in the order of what they show."""
     from rothko.kernels.distinct import arrange
 
@@ -328,7 +330,7 @@ def _classes(encoded: Encoded, found: Refined) -> Partition:
     )
     low = np.stack([column.low[column.of_class] for column in columns], axis=1)
     high = np.stack([column.high[column.of_class] for column in columns], axis=1)
-    return Partition(order, starts, low, high, parts=columns, notes=found.notes)
+    return ColumnClasses(order, starts, low, high, columns, notes=found.notes)
 
 
 def _ranked(shows: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import match, written_as_text
 from rothko.data.source.open import open_source
 from rothko.data.typed import typed
-from rothko.methods.classes import Partition, Parts
+from rothko.methods.classes import ColumnClasses, Parts
 from rothko.policy.policy import Column, Policy
 from rothko.release.place import large_files
 from rothko.release.publish import ROOT, Published
@@ -60,11 +60,10 @@ class ColumnRecoding(Recoding):
     """
 
     @classmethod
-    def by_column(
-        cls, encoded: Encoded, partition: Partition, published: Mapping[str, Sequence[Published]], policy: Policy
+    def of_columns(
+        cls, encoded: Encoded, partition: ColumnClasses, published: Mapping[str, Sequence[Published]], policy: Policy
     ) -> ColumnRecoding:
         """The recoding behind a partition that treats every line by itself."""
-        assert partition.parts is not None
         attributes, columns = [], {}
         for line, parts in zip(encoded.lines, partition.parts, strict=True):
             attributes.append(_attribute(line, parts, policy.columns[line.name]))

@@ -39,7 +39,7 @@ from rothko.data.schema import match, written_as_text
 from rothko.data.source.open import open_source
 from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, RothkoError
-from rothko.methods.classes import Cuts, Partition
+from rothko.methods.classes import Cuts, TreeClasses
 from rothko.policy.policy import Column, Policy
 from rothko.release.place import claim_files, large_files, recoding_file
 from rothko.release.publish import ROOT, Published
@@ -202,16 +202,10 @@ class Recoding:
 
     @classmethod
     def of(
-        cls, encoded: Encoded, partition: Partition, published: Mapping[str, Sequence[Published]], policy: Policy
-    ) -> Recoding | None:
-        """The recoding behind a partition; None where the method is local and has none."""
-        if partition.parts is not None:
-            from rothko.release.recoding.columns import ColumnRecoding
-
-            return ColumnRecoding.by_column(encoded, partition, published, policy)
+        cls, encoded: Encoded, partition: TreeClasses, published: Mapping[str, Sequence[Published]], policy: Policy
+    ) -> Recoding:
+        """The recoding behind classes that a tree of cuts made."""
         cuts = partition.cuts
-        if cuts is None:
-            return None
         later, line_of = begin_at(cuts)
         begins = np.zeros(len(cuts.attribute), dtype=np.int32)
         attributes = []

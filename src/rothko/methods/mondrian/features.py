@@ -11,12 +11,14 @@ low or both high, the other elsewhere), so its gain is taken within cells of the
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
+from rothko.methods.mondrian.grow import cut
+from rothko.methods.mondrian.problem import Problem, problem
+from rothko.privacy import KAnonymity
+from rothko.workload.criteria import Groups
 from rothko.workload.tasks import Model
 
 CELLS = 32
@@ -26,38 +28,34 @@ MOST = 100
 LEAST_GAIN = 0.01
 
 
-class Groups(NamedTuple):
-    """Records in groups."""
-
-    codes: NDArray[np.int32]
-    """The group of each record."""
-    total: int
-    """How many groups there are."""
-
-
 def groups_of(encoded: Encoded, task: Model, *, threads: int = 1) -> Groups | None:
     """The groups that a model's features beyond the quasi-identifiers tell apart; None where it has none."""
-    from rothko.engines import memory
-    from rothko.methods.mondrian import Mondrian
-    from rothko.privacy import KAnonymity
-
     features = task.features or ()
     if encoded.features is None or not any(line.name in features for line in encoded.features.lines):
         return None
     beyond, seen = _only(encoded.features, features), _only(encoded, features)
     cells = Groups(np.zeros(encoded.rows, dtype=np.int32), 1)
     if seen.lines:
-        coarse = (KAnonymity(k=max(2, -(-encoded.rows // CELLS))),)
-        found = memory.partition(seen, coarse, Mondrian(), threads=threads)
-        cells = Groups(found.class_of(), found.classes)
-    found = memory.partition(
-        Encoded(beyond.lines, beyond.codes, {}, {task.target: encoded.targets[task.target]}),
-        (KAnonymity(k=max(2, -(-encoded.rows // MOST))),),
-        Mondrian(minimum_gain=LEAST_GAIN),
-        workload=(type(task)(task.target),),
-        within=cells,
-        threads=threads,
+        cells = _cut(seen, *problem(seen, _in_about(encoded, CELLS)), threads)
+    known = Encoded(beyond.lines, beyond.codes, {}, {task.target: encoded.targets[task.target]})
+    arrays, table = problem(
+        known,
+        _in_about(encoded, MOST),
+        (type(task)(task.target),),
+        groups=[cells],
+        minimum_gain=LEAST_GAIN,
+        then_median=False,
     )
+    return _cut(known, arrays, table, threads)
+
+
+def _in_about(encoded: Encoded, groups: int) -> tuple[KAnonymity]:
+    """What leaves so many groups of the records at most."""
+    return (KAnonymity(k=max(2, -(-encoded.rows // groups))),)
+
+
+def _cut(encoded: Encoded, arrays: Problem, table: NDArray[np.int32], threads: int) -> Groups:
+    found = cut(encoded, arrays, table, threads=threads)
     return Groups(found.class_of(), found.classes)
 
 

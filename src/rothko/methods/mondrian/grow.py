@@ -1,4 +1,4 @@
-"""The memory engine: local methods as they are, and Mondrian as a compiled loop over all cores.
+"""The loop of Mondrian: a compiled one over all cores, for records that are in memory.
 
 The tree is cut into subtrees, and each is grown to its end by one compiled call without the
 interpreter lock. Large nodes are cut one at a time so that their parts can go to different threads;
@@ -8,22 +8,15 @@ of threads: each subtree works on its own range of the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.classes import Cuts, Partition
-from rothko.methods.cluster.repair import repaired
-from rothko.methods.method import LocalMethod
-from rothko.methods.mondrian import Mondrian, Problem, problem
-from rothko.methods.refine.refine import Refine
-from rothko.privacy.requirement import Requirement
-from rothko.workload.features import Groups
-from rothko.workload.tasks import Task
+from rothko.methods.classes import Cuts, LocalClasses, TreeClasses
+from rothko.methods.method import Progress, silent
+from rothko.methods.mondrian.problem import Problem
 
 Nodes = NDArray[np.int32]
 Grown = tuple[Nodes, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
@@ -33,87 +26,43 @@ SUBTREES_PER_THREAD = 8
 """How many subtrees each thread gets at least, so that an uneven one does not hold up the rest."""
 
 
-def partition(
+def cut(
     encoded: Encoded,
-    requirements: Sequence[Requirement],
-    method: Mondrian | Refine | LocalMethod,
+    arrays: Problem,
+    table: NDArray[np.int32],
     *,
-    workload: Sequence[Task] = (),
-    within: Groups | None = None,
     phase: int | None = None,
-    seed: int = 0,
     threads: int,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Partition:
-    """Group the records into classes.
+    progress: Progress = silent,
+) -> TreeClasses | LocalClasses:
+    """The classes of a table that the kernel reorders; those of a relaxed problem have no tree of cuts.
 
     Parameters
     ----------
-    workload
-        What the classes are to be good for.
-    within
-        Cut for models only, for what they gain within these groups; where that is nothing a class is left whole.
     phase
         The criterion to begin with (see :mod:`rothko.kernels.mondrian.nodes`), where another than the workload's first.
-    seed
-        For methods that draw samples.
-    progress
-        Called with the number of records whose classes have just become final.
     """
     from rothko.kernels.mondrian.nodes import ATTRIBUTE, BEGINS, CHILD, CHILDREN, LEAF, START
 
-    if isinstance(method, LocalMethod):
-        return _local(encoded, requirements, method, seed, threads, progress)
-    if isinstance(method, Refine):
-        return method.partition(encoded, requirements, workload=workload, progress=progress)
-    arrays, table = problem(encoded, requirements, method, workload, within=within, threads=threads)
-    nodes, low, high = _grow(table, arrays, arrays.first_phase if phase is None else phase, threads, progress)
+    nodes, low, high = grow_tree(table, arrays, arrays.first_phase if phase is None else phase, threads, progress)
     leaf = np.flatnonzero(nodes[:, ATTRIBUTE] == LEAF)
     leaf = leaf[np.argsort(nodes[leaf, START])]
-    cuts = None
-    if not method.relaxed:
-        cuts = Cuts(
-            attribute=nodes[:, ATTRIBUTE].copy(),
-            begins=nodes[:, BEGINS].copy(),
-            child=nodes[:, CHILD].copy(),
-            children=nodes[:, CHILDREN].copy(),
-            leaf=leaf,
-            sizes=np.array([line.size for line in encoded.lines], dtype=np.int32),
-        )
-    starts = np.append(nodes[leaf, START], encoded.rows).astype(np.int64)
-    return Partition(table[len(encoded.lines)].copy(), starts, low[leaf], high[leaf], cuts)
-
-
-def _local(
-    encoded: Encoded,
-    requirements: Sequence[Requirement],
-    method: LocalMethod,
-    seed: int,
-    threads: int,
-    progress: Callable[[int], None],
-) -> Partition:
-    """The classes of a local method, repaired where that is asked for: half of the progress each."""
-    if not method.repair:
-        return method.partition(encoded, requirements, seed=seed, threads=threads, progress=progress)
-    shown, one_at_a_time = 0, Lock()
-
-    def report(records: int) -> None:
-        nonlocal shown
-        with one_at_a_time:  # blocks end in threads
-            records = min(records, encoded.rows - shown)
-            shown += records
-            progress(records)
-
-    found = method.partition(
-        encoded, requirements, seed=seed, threads=threads, progress=lambda records: report(records // 2)
+    order, starts = table[len(encoded.lines)].copy(), np.append(nodes[leaf, START], encoded.rows).astype(np.int64)
+    if arrays.relaxed:
+        return LocalClasses(order, starts, low[leaf], high[leaf])
+    cuts = Cuts(
+        attribute=nodes[:, ATTRIBUTE].copy(),
+        begins=nodes[:, BEGINS].copy(),
+        child=nodes[:, CHILD].copy(),
+        children=nodes[:, CHILDREN].copy(),
+        leaf=leaf,
+        sizes=np.array([line.size for line in encoded.lines], dtype=np.int32),
     )
-    found = repaired(encoded, requirements, found, seed=seed, threads=threads, progress=lambda r: report(r // 6))
-    report(encoded.rows - shown)
-    return found
+    return TreeClasses(order, starts, low[leaf], high[leaf], cuts)
 
 
-def _grow(
-    table: NDArray[np.int32], arrays: Problem, phase: int, threads: int, progress: Callable[[int], None]
+def grow_tree(
+    table: NDArray[np.int32], arrays: Problem, phase: int, threads: int, progress: Progress
 ) -> tuple[Nodes, ...]:
     """Grow the whole tree: cut large nodes one at a time, small ones to the end, side by side."""
     from rothko.kernels.mondrian.grow import grow
