@@ -26,7 +26,7 @@ import pytest
 
 import rothko as rk
 from rothko.data.source.csv import CsvOptions
-from rothko.release import write
+from rothko.release.formats import arrow
 from rothko.release.release import Release
 
 ROWS = 400
@@ -107,7 +107,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     to_parquet, parquet_file = pq.write_table, pq.ParquetWriter
     monkeypatch.setattr(pq, "write_table", lambda *a, **o: to_parquet(*a, **{**o, "compression": "none"}))
     monkeypatch.setattr(pq, "ParquetWriter", lambda *a, **o: parquet_file(*a, **{**o, "compression": "none"}))
-    monkeypatch.setattr(write, "ARROW", ipc.IpcWriteOptions())
+    monkeypatch.setattr(arrow, "OPTIONS", ipc.IpcWriteOptions())
 
 
 def readable(path: Path) -> str:

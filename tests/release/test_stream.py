@@ -33,13 +33,15 @@ from rothko.errors import InputError, PolicyError, VerificationError
 from rothko.flow import prepare
 from rothko.methods.classes import Cuts
 from rothko.metrics.meter import LossMeter, Lost
-from rothko.release import write as write_module
+from rothko.release import rows as rows_module
 from rothko.release.certificate import Certificate, Io
+from rothko.release.formats import parquet
 from rothko.release.loss import Loss
 from rothko.release.recoding import recoding as recoding_module
 from rothko.release.recoding.apply import apply_file
 from rothko.release.stream import Stream
 from rothko.release.verify import Verification
+from rothko.release.write import RowsFile, as_rows, write_table
 
 ROWS = 600
 ENDINGS = [".parquet", ".csv", ".tsv", ".arrow", ".feather"]
@@ -157,7 +159,7 @@ def read(path: Path) -> pa.Table:
 
 def rows(table: pa.Table) -> Counter[tuple[Any, ...]]:
     """The rows as text, however often each is there."""
-    plain = write_module.decoded(table)
+    plain = rows_module.decoded(table)
     listed = [[text or "" for text in as_text(column).to_pylist()] for column in plain.columns]
     return Counter(zip(*listed, strict=True))
 
@@ -170,7 +172,7 @@ def published(run: Driver) -> pa.Table:
     for part in run.parts():
         made = published_classes(part.encoded, part.partition, part.kept, run.policy, threads=1)
         found = released_rows(*made, part.kept, run.source.names, run.policy, seed=0, threads=1)
-        tables.append(write_module.decoded(found.to_arrow()))
+        tables.append(rows_module.decoded(found.to_arrow()))
     return pa.concat_tables(tables)
 
 
@@ -229,13 +231,14 @@ def test_one_part_is_the_release_of_the_memory_engine(spill: Spill, tmp_path: Pa
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 def test_a_large_table_is_written_in_pieces(ending: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Row groups are neither larger nor, but for the last, smaller than they should be."""
-    monkeypatch.setattr(write_module, "ROW_GROUP", 100)
-    monkeypatch.setattr(write_module, "SMALL_GROUP", 40)
+    monkeypatch.setattr(rows_module, "ROW_GROUP", 100)
+    monkeypatch.setattr(parquet, "ROW_GROUP", 100)
+    monkeypatch.setattr(parquet, "SMALL_GROUP", 40)
     path = tmp_path / f"out{ending}"
     table = people()
-    with write_module.RowsFile(path) as file:
+    with RowsFile(path) as file:
         for begin, count in ((0, 250), (250, 10), (260, 10), (270, 30), (300, 300)):
-            file.write(write_module.as_rows(table.slice(begin, count)))
+            file.write(as_rows(table.slice(begin, count)))
     assert rows(read(path)) == rows(table)
     if ending == ".parquet":
         found = pq.read_metadata(path)
@@ -469,7 +472,7 @@ def test_a_recoding_is_applied_some_records_at_a_time(
     saved = driver(policy("bounds")).stream(spill).save(tmp_path / "out")
     assert saved.recoding_path is not None
     unseen = people(300, seed=5)
-    write_module.write_table(unseen, tmp_path / f"new{ending}")
+    write_table(unseen, tmp_path / f"new{ending}")
     batches = Source.batches
     monkeypatch.setattr(Source, "batches", lambda *a, **o: batches(*a, **o, rows=64))
     placed: list[int] = []

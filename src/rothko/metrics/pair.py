@@ -40,8 +40,8 @@ from rothko.release.formulas import unescaped
 from rothko.release.publish import bounds_names
 from rothko.release.recoding.recoding import columns_of
 from rothko.release.release import Release
+from rothko.release.rows import decoded
 from rothko.release.stored import StoredRelease
-from rothko.release.write import decoded
 from rothko.workload.tasks import models
 
 

@@ -36,12 +36,12 @@ from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
 from rothko.release.recoding.recoding import columns_of
 from rothko.release.release import TableRelease
-from rothko.release.rows import random_order
+from rothko.release.rows import decoded, random_order
 from rothko.release.save import Outgoing, Unverified, timed
 from rothko.release.sql import UNLIMITED, Limits
 from rothko.release.truth import Told, ToldHashes, typed_as
 from rothko.release.verify import Verification, open_table, verify
-from rothko.release.write import as_rows, decoded, write_table
+from rothko.release.write import as_rows, write_table
 from rothko.secret import Secret
 
 GROUP, COUNT = "group", "count"

@@ -1,8 +1,8 @@
 """Types of columns that are released as they are, and what each format makes of them.
 
-A value leaves exactly, or the run is refused with the name of the column and its type. Arrow files have every type but
-unions, which no file gets. Parquet has no durations and intervals. A text file has texts: those that :func:`cell_texts`
-writes.
+A value leaves exactly, or the run is refused with the name of the column and its type: unions, which no file gets, and
+what a format has no type for (:mod:`rothko.release.formats.table`). A text file has texts: those that
+:func:`cell_texts` writes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,35 +22,10 @@ PER_SECOND = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 """Digits after the point of a number of seconds, by unit."""
 
 
-def refuse_kinds(fields: pa.Schema, path: Path, *, private: bool = False) -> None:
-    """Refuse columns that a file of this ending has no type for.
-
-    Parameters
-    ----------
-    private
-        The file does not leave; what reads it knows the types, and restores a duration from its number.
-    """
-    refuse_unions(fields)
-    name = path.name.lower()
-    text, parquet = name.endswith((".csv", ".tsv")), name.endswith(".parquet")
-    for field in fields:
-        kinds = list(_within(field.type))
-        odd = any(isinstance(kind, pa.BaseExtensionType) for kind in kinds)
-        unknown = any(pa.types.is_interval(kind) or (pa.types.is_duration(kind) and not private) for kind in kinds)
-        if (odd and (text or parquet)) or (unknown and parquet):
-            where, instead = f"a {path.suffix} file has no type for", "write .arrow"
-            if private:
-                where, instead = "an engine on disk cannot store", "use engine: memory"
-            raise InputError(
-                f"Column {field.name!r} holds {field.type}, which {where}; {instead}, turn it into text or numbers, "
-                "or drop it."
-            )
-
-
 def refuse_unions(fields: pa.Schema) -> None:
     """Refuse columns whose values have no one type: what else such an array holds cannot be told from its values."""
     for field in fields:
-        if any(pa.types.is_union(kind) for kind in _within(field.type)):
+        if any(pa.types.is_union(kind) for kind in within(field.type)):
             raise InputError(
                 f"Column {field.name!r} holds {field.type}, whose values have no one type; turn it into text, or drop "
                 "it."
@@ -91,13 +65,13 @@ def cell_texts(values: pa.Array) -> pa.Array:
     return pa.array([write(value) if value.is_valid else None for value in values], pa.large_string())
 
 
-def _within(kind: pa.DataType) -> Iterable[pa.DataType]:
+def within(kind: pa.DataType) -> Iterable[pa.DataType]:
     """A type and those that it is made of."""
     yield kind
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        yield from _within(kind.value_type)
+        yield from within(kind.value_type)
     for i in range(kind.num_fields if pa.types.is_nested(kind) else 0):
-        yield from _within(kind.field(i).type)
+        yield from within(kind.field(i).type)
 
 
 def _writer(kind: pa.DataType) -> Callable[[pa.Scalar], str] | None:

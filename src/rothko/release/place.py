@@ -18,8 +18,9 @@ from rothko.data.source.formats import ending_like
 from rothko.errors import OutputError
 from rothko.policy.policy import Policy
 from rothko.release.commit import state
+from rothko.release.formats.table import ENDINGS
 from rothko.release.staging import Claim, Staging, sha256, staging
-from rothko.release.write import ENDINGS, explained
+from rothko.release.write import explained
 
 LINE_ENDINGS = (".txt", ".dat", ".txt.gz", ".dat.gz")
 """Of sets, a record a line."""

@@ -23,12 +23,12 @@ from rothko.release.certificate import Certificate
 from rothko.release.meant import Meant
 from rothko.release.place import Place, place_of
 from rothko.release.recoding.recoding import Recoding, columns_of
-from rothko.release.rows import Rows
+from rothko.release.rows import Rows, decoded
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
 from rothko.release.sql import Limits
 from rothko.release.truth import Truth, begun, typed_as
 from rothko.release.verify import Fingerprint, Verification
-from rothko.release.write import decoded, write_rows
+from rothko.release.write import write_rows
 
 
 class TableRelease(ABC):

@@ -10,8 +10,8 @@ into the hash: by the number of a class, rows of classes that show the same coul
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
 
 NULL = np.uint64(0x6E756C6C)
+ROW_GROUP = 1 << 20
+"""The most rows of a row group of a Parquet file, and of what is put together at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,13 @@ class Rows:
         plain = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
         return pa.schema([(name, plain[name]) for name in self.columns])
 
+    def slices(self) -> Iterator[Rows]:
+        """The rows, as many at a time as a row group has; no rows are one slice, which tells the columns."""
+        for begin in range(0, max(len(self.classes), 1), ROW_GROUP):
+            some = self.classes[begin : begin + ROW_GROUP]
+            whole = len(some) == len(self.classes)
+            yield self if whole else replace(self, classes=some, kept=self.kept.slice(begin, ROW_GROUP))
+
     def to_arrow(self, *, threads: int = 1) -> pa.Table:
         """The rows as an Arrow table; published texts are dictionaries of what is shown."""
         shown = [column for columns in self.published.values() for column in columns]
@@ -64,6 +73,15 @@ class Rows:
         arrays: dict[str, Any] = dict(zip([column.name for column in shown], rows, strict=True))
         arrays |= dict(zip(self.kept.column_names, self.kept.columns, strict=True))
         return pa.table({name: arrays[name] for name in self.columns})
+
+
+def decoded(table: pa.Table) -> pa.Table:
+    """The table with plain values in place of dictionaries."""
+    columns = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
 
 
 def assemble(

@@ -21,7 +21,8 @@ from rothko.data.source.formats import is_text
 from rothko.data.source.source import Source
 from rothko.errors import InputError
 from rothko.release.certificate import Certificate
-from rothko.release.kinds import refuse_kinds, restored
+from rothko.release.formats.table import file_format, refuse_kinds
+from rothko.release.kinds import restored
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant
 from rothko.release.recoding.branches import Branches
@@ -145,7 +146,7 @@ def rewrite(
     """
     types = written.types if typed else {}
     refuse_kinds(pa.schema([(name, types.get(name, kind)) for name, kind in written.kinds.items()]), target)
-    if target.suffix == stored.suffix and not types:
+    if file_format(target) is file_format(stored) and not types:
         with explained(target):
             shutil.copyfile(stored, target)
         return written

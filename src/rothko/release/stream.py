@@ -31,7 +31,7 @@ from rothko.methods.classes import Classes, Cuts, TreeClasses
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
-from rothko.release.kinds import refuse_kinds
+from rothko.release.formats.table import refuse_kinds
 from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant

@@ -30,14 +30,13 @@ from rothko.data.plain import as_plain, plain_type
 from rothko.data.source.formats import is_text
 from rothko.errors import VerificationError
 from rothko.release.coverage import Values, check_coverage
+from rothko.release.formats.table import file_format
 from rothko.release.formulas import unescaped_sql
 from rothko.release.kinds import cell_texts
 from rothko.release.publish import Published
 from rothko.release.sql import Batches, connect, name_of
 from rothko.release.verify import (
     Fingerprint,
-    arrow_names,
-    arrow_tables,
     fingerprint,
     open_table,
     with_long_lines,
@@ -241,7 +240,7 @@ def _open_odd(
     connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, wanted: Mapping[str, pa.DataType], odd: set[str]
 ) -> tuple[str, ...]:
     """Let a file or a table be ``written``, read by Arrow, with some of its columns as texts."""
-    names = tuple(data.column_names if isinstance(data, pa.Table) else arrow_names(data))
+    names = tuple(data.column_names if isinstance(data, pa.Table) else file_format(data).schema(data).names)
 
     def readable(table: pa.Table) -> pa.Table:
         columns = {
@@ -254,10 +253,10 @@ def _open_odd(
     if isinstance(data, pa.Table):
         connection.register("written", readable(data))
     else:
-        first = readable(next(arrow_tables(data)).slice(0, 0))
+        first = readable(next(file_format(data).tables(data)).slice(0, 0))
 
         def read() -> Iterator[pa.RecordBatch]:
-            for table in arrow_tables(data):
+            for table in file_format(data).tables(data):
                 yield from readable(table).combine_chunks().to_batches()
 
         connection.register("written", Batches(first.schema, read))

@@ -7,10 +7,8 @@ table at all), the columns that may be known from elsewhere, and the requirement
 
 from __future__ import annotations
 
-import csv
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -19,15 +17,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.ipc as ipc
-import pyarrow.parquet as pq
 
 from rothko.data.domain import NUMBER, Domain
-from rothko.data.source.formats import is_text
 from rothko.errors import VerificationError
 from rothko.policy.policy import Column
 from rothko.privacy.requirement import Requirement
-from rothko.release.sql import UNLIMITED, Batches, Limits, file_literal, literal, parquet_rows
+from rothko.release.formats.table import file_format
+from rothko.release.sql import UNLIMITED, Limits
 from rothko.release.value_sql import value_of
 
 Result = TypeVar("Result")
@@ -36,12 +32,6 @@ USUAL, LONGEST = 2_000_000, 1 << 40
 """The most bytes of a line of a text file, and any number of them: told so, DuckDB reads with one thread."""
 NO_MARKS = ("0::UBIGINT", "0")
 """Of rows whose fingerprint is not asked for."""
-AS_WRITTEN = (
-    "compression = 'none', hive_partitioning = false, filename = false, null_padding = false, ignore_errors = false"
-)
-"""What DuckDB would otherwise guess from the name of a file and the folders that it lies in, or pass over."""
-
-
 MODULUS = (1 << 61) - 1
 """A prime by which sums of products of hashes are taken: below it, no product is larger than the numbers of SQL."""
 
@@ -353,30 +343,7 @@ def open_table(
         places = [i for i, name in enumerate(names) if name in used]
         connection.register(table, data.select(places).rename_columns([f"c{i}" for i in places]))
         return tuple(names)
-    name = data.name.lower()
-    if name.endswith((".arrow", ".feather")):
-        names = arrow_names(data)
-        connection.register(table, _arrow_batches(data, [i for i, name in enumerate(names) if name in used]))
-        return tuple(names)
-    if is_text(data):
-        delimiter = "\t" if name.endswith(".tsv") else ","
-        with data.open(encoding="utf-8", newline="") as file:  # a name may have line ends
-            names = next(csv.reader(file, delimiter=delimiter))
-        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
-        rows = (
-            f"read_csv({file_literal(data)}, delim = {literal(delimiter)}, header = true, quote = '\"', "
-            f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, {AS_WRITTEN}, "
-            f"max_line_size = {longest}, columns = {{{columns}}})"
-        )
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {rows}")
-        return tuple(names)
-    names = arrow_names(data)
-    columns = ", ".join(f"c{i}" for i in range(len(names)))
-    rows = parquet_rows(data)
-    if not _same_names(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns, names):
-        raise VerificationError(f"Verification failed: {data.name} is read with other columns than it has.")
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {table}({columns}) AS SELECT * FROM {rows}")
-    return tuple(names)
+    return file_format(data).view(connection, data, used, table, longest)
 
 
 def with_long_lines(work: Callable[[int], Result]) -> Result:
@@ -389,74 +356,15 @@ def with_long_lines(work: Callable[[int], Result]) -> Result:
     return work(LONGEST)
 
 
-def _same_names(read: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether columns are read as the bytes name them; those that differ only in case SQL calls otherwise.
-
-    >>> _same_names(["a", "A_1", "b"], ["a", "A", "b"]), _same_names(["a", "age"], ["a"])
-    (True, False)
-    """
-    times = Counter(name.lower() for name in names)
-    alike = (one == name or times[name.lower()] > 1 for one, name in zip(read, names, strict=False))
-    return len(read) == len(names) and all(alike)
-
-
 def check_schema(data: Path, meant: pa.Schema) -> None:
     """Refuse a file whose columns have other names or types than they were meant to have."""
-    if is_text(data):
-        return
-    if data.name.lower().endswith(".parquet"):
-        # Parquet has its own types: what a file without rows says of these.
-        empty = pa.BufferOutputStream()
-        pq.write_table(meant.empty_table(), empty, store_schema=False)
-        meant, there = (pq.read_schema(one) for one in (pa.BufferReader(empty.getvalue()), data))
-    else:
-        with pa.OSFile(str(data)) as file:
-            there = ipc.open_file(file).schema
-    if not there.equals(meant, check_metadata=True):
+    form = file_format(data)
+    stored = form.stored(meant)
+    if stored is not None and not form.schema(data).equals(stored, check_metadata=True):
         raise VerificationError(
             "Verification failed: the written file has other columns, or columns of other types, than it should; "
             "nothing was released. Please report this."
         )
-
-
-def arrow_names(path: Path) -> list[str]:
-    """The columns of an Arrow or Parquet file, as its bytes name them."""
-    if path.name.lower().endswith(".parquet"):
-        return list(pq.read_schema(path).names)
-    with pa.OSFile(str(path)) as file:
-        return list(ipc.open_file(file).schema.names)
-
-
-def arrow_tables(path: Path) -> Iterator[pa.Table]:
-    """The rows of an Arrow or Parquet file, some at a time; first none of them, which tells the columns."""
-    if path.name.lower().endswith(".parquet"):
-        with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            yield file.schema_arrow.empty_table()
-            yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches())
-        return
-    with pa.OSFile(str(path)) as opened:
-        batches = ipc.open_file(opened)
-        yield batches.schema.empty_table()
-        for i in range(batches.num_record_batches):
-            yield pa.Table.from_batches([batches.get_batch(i)])
-
-
-def _arrow_batches(path: Path, used: Sequence[int]) -> Batches:
-    """An Arrow file as a table of some of its columns, of which one batch at a time is in memory."""
-    options = ipc.IpcReadOptions(included_fields=list(used))
-
-    def renamed(batch: pa.RecordBatch) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays(batch.columns, names=[f"c{i}" for i in used])
-
-    def read() -> Iterator[pa.RecordBatch]:
-        with pa.OSFile(str(path)) as opened:
-            file = ipc.open_file(opened, options=options)
-            for i in range(file.num_record_batches):
-                yield renamed(file.get_batch(i))
-
-    with pa.OSFile(str(path)) as opened:
-        schema = ipc.open_file(opened, options=options).schema
-    return Batches(pa.schema([(f"c{i}", field.type) for i, field in zip(used, schema, strict=True)]), read)
 
 
 def _number_of(column: str, columns: Sequence[str]) -> str:

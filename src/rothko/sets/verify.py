@@ -26,10 +26,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rothko.errors import InputError, OutputError, VerificationError
+from rothko.release.formats.arrow import OPTIONS
+from rothko.release.formats.csv import AS_WRITTEN
 from rothko.release.place import LINE_ENDINGS, Place
 from rothko.release.sql import connect, file_literal, literal, parquet_rows
-from rothko.release.verify import AS_WRITTEN
-from rothko.release.write import ARROW, explained
+from rothko.release.write import explained
 from rothko.sets.records import Records
 
 LIST_ENDINGS = (".parquet", ".arrow", ".feather")
@@ -213,7 +214,7 @@ def _write_lists(published: Records, path: Path, ending: str) -> None:
     writer: Any = (
         pq.ParquetWriter(path, schema, write_statistics=False, store_schema=False)
         if ending == ".parquet"
-        else ipc.new_file(str(path), schema, options=ARROW)
+        else ipc.new_file(str(path), schema, options=OPTIONS)
     )
     with writer:
         for begin, end in _parts(published):

@@ -22,6 +22,7 @@ from rothko.data.source.open import open_source
 from rothko.engines.plan import BASELINE
 from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
+from rothko.release.formats.table import ENDINGS
 from rothko.release.meant import Meant
 from rothko.release.place import claim_files, large_files, recoding_file
 from rothko.release.publish import ROOT
@@ -30,7 +31,7 @@ from rothko.release.sql import Limits, connect
 from rothko.release.staging import staging
 from rothko.release.truth import Told, ToldHashes
 from rothko.release.verify import Fingerprint, verify
-from rothko.release.write import ENDINGS, RowsFile, as_rows, said_of
+from rothko.release.write import RowsFile, as_rows, said_of
 from rothko.secret import Secret
 
 LEAST = 100_000_000

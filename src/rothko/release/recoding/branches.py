@@ -24,8 +24,9 @@ from rothko.release.publish import Published
 from rothko.release.recoding import recoding
 from rothko.release.recoding.checks import TREE
 from rothko.release.recoding.recoding import Attribute, Recoding, begin_at, by_class
+from rothko.release.rows import decoded
 from rothko.release.tables import TableFile, Tables
-from rothko.release.write import Content, decoded
+from rothko.release.write import Content
 
 Ints = NDArray[np.int32]
 NODES = pa.schema([(name, pa.int32()) for name in (*TREE, "line")])

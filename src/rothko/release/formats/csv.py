@@ -1,0 +1,81 @@
+"""CSV and TSV; the cells are put together in :mod:`rothko.release.csv_writer`."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import duckdb
+import pyarrow as pa
+
+from rothko.release.csv_writer import write_csv
+from rothko.release.rows import Rows
+from rothko.release.sql import file_literal, literal
+
+AS_WRITTEN = (
+    "compression = 'none', hive_partitioning = false, filename = false, null_padding = false, ignore_errors = false"
+)
+"""What DuckDB would otherwise guess from the name of a file and the folders that it lies in, or pass over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """Text, with a delimiter."""
+
+    delimiter: str
+
+    def writer(self, path: Path, *, threads: int, escape: bool) -> _Writer:
+        """A new file."""
+        return _Writer(path, self.delimiter, threads, escape)
+
+    def lacks(self, kind: pa.DataType, *, private: bool) -> bool:
+        """Whether it has no type for some values."""
+        return isinstance(kind, pa.BaseExtensionType)
+
+    def stored(self, schema: pa.Schema) -> None:
+        """It has no types."""
+        return
+
+    def schema(self, path: Path) -> pa.Schema:
+        """It has no types."""
+        raise NotImplementedError
+
+    def tables(self, path: Path) -> Iterator[pa.Table]:
+        """It has no types."""
+        raise NotImplementedError
+
+    def view(
+        self, connection: duckdb.DuckDBPyConnection, path: Path, used: Collection[str], table: str, longest: int
+    ) -> tuple[str, ...]:
+        """Let a file be a table of texts."""
+        with path.open(encoding="utf-8", newline="") as file:  # a name may have line ends
+            names = next(csv.reader(file, delimiter=self.delimiter))
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+        rows = (
+            f"read_csv({file_literal(path)}, delim = {literal(self.delimiter)}, header = true, quote = '\"', "
+            f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, {AS_WRITTEN}, "
+            f"max_line_size = {longest}, columns = {{{columns}}})"
+        )
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {rows}")
+        return tuple(names)
+
+
+class _Writer:
+    def __init__(self, path: Path, delimiter: str, threads: int, escape: bool) -> None:
+        self.escaped: set[str] = set()
+        self._path, self._delimiter, self._threads, self._escape = path, delimiter, threads, escape
+        self._file: BinaryIO | None = None
+
+    def write(self, rows: Rows) -> None:
+        header = self._file is None
+        self._file = self._file or self._path.open("wb")
+        self.escaped |= write_csv(
+            rows, self._file, delimiter=self._delimiter, header=header, escape=self._escape, threads=self._threads
+        )
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,50 @@
+"""Which ending stands for which format: the one place that writing and verifying ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from rothko.errors import InputError
+from rothko.release.formats.arrow import Arrow
+from rothko.release.formats.csv import Csv
+from rothko.release.formats.format import FileFormat
+from rothko.release.formats.parquet import Parquet
+from rothko.release.kinds import refuse_unions, within
+
+FORMATS: dict[str, FileFormat] = {
+    ".parquet": Parquet(),
+    ".csv": Csv(","),
+    ".tsv": Csv("\t"),
+    ".arrow": Arrow(),
+    ".feather": Arrow(),
+}
+ENDINGS = tuple(FORMATS)
+"""Of files that can be written."""
+
+
+def file_format(path: Path) -> FileFormat:
+    """The format of a file that was claimed to be written, by its ending."""
+    return next(form for ending, form in FORMATS.items() if path.name.lower().endswith(ending))
+
+
+def refuse_kinds(fields: pa.Schema, path: Path, *, private: bool = False) -> None:
+    """Refuse columns that a file of this ending has no type for.
+
+    Parameters
+    ----------
+    private
+        The file does not leave; what reads it knows the types, and restores a duration from its number.
+    """
+    refuse_unions(fields)
+    form = file_format(path)
+    for field in fields:
+        if any(form.lacks(kind, private=private) for kind in within(field.type)):
+            where, instead = f"a {path.suffix} file has no type for", "write .arrow"
+            if private:
+                where, instead = "an engine on disk cannot store", "use engine: memory"
+            raise InputError(
+                f"Column {field.name!r} holds {field.type}, which {where}; {instead}, turn it into text or numbers, "
+                "or drop it."
+            )
