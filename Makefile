@@ -13,7 +13,7 @@ ARGS ?=
 SECONDS ?= 600
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test fuzz check bench experiments lock clean
+.PHONY: help install demo test golden fuzz check bench experiments lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/make \1|\2/p' Makefile | awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -32,6 +32,9 @@ demo: install ## the whole flow on generated data
 
 test: install ## run the tests
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+golden: install ## run all golden cases and say which releases are no longer what they were (ARGS="--keep folder")
+	$(BIN)/python -m tests.golden.matrix $(ARGS)
 
 fuzz: install ## random tables and policies for SECONDS=600; a failure prints the seed that repeats it
 	$(BIN)/python -m tests.attack.fuzz --seconds $(SECONDS) $(ARGS)
