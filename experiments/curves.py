@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from experiments.runs import Keep, Results, Running, keep_nothing, with_load
-from rothko.comparison.compare import Bench, Trial
+from rothko.comparison.compare import TableBench, TableTrial, empty
 from rothko.data.encode import rank
 from rothko.data.source.open import open_source
 from rothko.flow import in_memory
@@ -131,17 +131,18 @@ class Runs:
 
     def __call__(self, x: int, table: pa.Table, policy: Policy, methods: Sequence[str]) -> None:
         """Run methods on a table, which is encoded once; ``x`` is the parameter's value."""
-        bench = Bench.of(table, policy, threads=1, repeat=self.repeat)
+        bench = TableBench.of(table, policy, threads=1, repeat=self.repeat)
         for method in methods:
             if method in METHODS:
                 self._add(method, str(x), self._trial(bench, policy, method))
 
-    def _trial(self, bench: Bench, policy: Policy, method: str) -> Trial:
-        if method == "topdown" and bench.encoded.rows > self.slow_rows:
-            return Trial(method, None, None, reason=f"its time grows with the square of {bench.encoded.rows:,} records")
-        return bench.trial(policy.but(method=method), method)
+    def _trial(self, bench: TableBench, policy: Policy, method: str) -> TableTrial:
+        if method == "topdown" and bench.rows > self.slow_rows:
+            return TableTrial(method=method, reason=f"its time grows with the square of {bench.rows:,} records")
+        asked = policy.but(method=method)
+        return bench.trial(empty(method, asked), asked)
 
-    def _add(self, method: str, x: str, trial: Trial) -> None:
+    def _add(self, method: str, x: str, trial: TableTrial) -> None:
         if trial.loss is None:
             self.found["refused"].setdefault(method, {})[x] = trial.reason
             return

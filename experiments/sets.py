@@ -23,12 +23,13 @@ import pyarrow.parquet as pq
 from experiments.runs import Keep, Results, Running, Show, keep_nothing, with_load
 from rothko.generate.longtail import TARGETING, LongTail, longtail
 from rothko.kernels.sets.records import shared
+from rothko.sets.files import Reading, read_records
 from rothko.sets.methods.cluster import SetCluster, SetIterative
 from rothko.sets.methods.k1 import SetK1
 from rothko.sets.methods.method import SetK1Method, SetMethod
 from rothko.sets.methods.mondrian import SetMondrian
 from rothko.sets.methods.two_phase import SetTwoPhase
-from rothko.sets.records import Records, from_table
+from rothko.sets.records import Records
 
 METHODS: dict[str, SetMethod] = {
     "cluster-all": SetCluster(search="all"),
@@ -89,7 +90,7 @@ class Sets:
 def adult(folder: Path) -> Records:
     """Adult as the thesis has it: ten columns, age by 5 years and hours by 10; what is missing is no item."""
     table = pq.read_table(folder / "adult/adult_uci.parquet", columns=list(COLUMNS))
-    return from_table(table, columns=COLUMNS, bins=BINS)
+    return read_records(table, Reading(form="table", columns=COLUMNS, bins=BINS))
 
 
 def some_of(records: Records, count: int) -> Records:

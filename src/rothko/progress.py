@@ -21,6 +21,19 @@ def silent(stage: str, done: int, total: int) -> None:
     """Progress that nobody wants to hear of."""
 
 
+def counted(progress: Progress, stage: str, total: int) -> Callable[[int], None]:
+    """Tells a stage from its beginning on, by how much more of it is done; never more than there is."""
+    done = 0
+
+    def report(more: int) -> None:
+        nonlocal done
+        done = min(done + more, total)
+        progress(stage, done, total)
+
+    report(0)
+    return report
+
+
 def count_threads(asked: int | None) -> int:
     """As many threads as asked for, or as there are cores for this process."""
     if asked is not None and asked < 1:

@@ -37,8 +37,7 @@ from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.source.open import open_source
 from rothko.errors import RothkoError
 from rothko.policy.policy import Policy
-from rothko.sets.files import read_records
-from rothko.sets.utility import read_utility
+from rothko.sets.files import read_records, read_utility
 
 SECRET = "Zx9-SECRET"
 """Part of many cells; it must be in no message."""

@@ -389,10 +389,10 @@ WRONG_SETS: dict[str, list[list[str]]] = {
 def test_damaged_sets_are_not_released(
     method: str, ending: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from rothko.sets import flow as sets_flow
+    from rothko.sets import release as sets_release
 
     release = rk.sets.anonymize(BASKETS, k=2, method=method, threads=1)
-    write = sets_flow.write_sets
+    write = sets_release.write_sets
     released = []
     for i, (name, sets) in enumerate(WRONG_SETS.items()):
         if method == "set-k1" and name == "a set of one":
@@ -402,7 +402,7 @@ def test_damaged_sets_are_not_released(
         def damaging(published: Records, path: Path, *, wrong: Records = wrong, **options: Any) -> None:
             write(wrong, path, **options)
 
-        monkeypatch.setattr(sets_flow, "write_sets", damaging)
+        monkeypatch.setattr(sets_release, "write_sets", damaging)
         folder = tmp_path / f"items=a{i}"
         folder.mkdir()
         try:

@@ -16,7 +16,16 @@ from hypothesis import strategies as st
 
 import rothko as rk
 from rothko.comparison import compare as comparison
-from rothko.comparison.compare import Bench, Frontier, Trial, asking, bisect, compare, most_private, unmet
+from rothko.comparison.compare import (
+    TableBench,
+    TableFrontier,
+    TableTrial,
+    asking,
+    bisect,
+    compare,
+    most_private,
+    unmet,
+)
 from rothko.comparison.trials import as_csv
 from rothko.errors import PolicyError
 from rothko.generate.census import census, census_policy
@@ -172,8 +181,8 @@ def test_a_method_that_does_not_keep_its_promise_has_no_loss() -> None:
 
 def test_classes_are_checked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = asking(POLICY, "l", 3)
-    bench = Bench.of(PEOPLE, policy)
-    made, _ = bench.partition(policy, lambda _: None)
+    bench = TableBench.of(PEOPLE, policy)
+    made = bench.group(policy, lambda _: None)
     monkeypatch.setattr(comparison, "CELLS", 60)
     assert unmet(bench.encoded, made, policy.privacy) == []
     # The last class has one record too few for a k of its size and one more.
@@ -231,9 +240,13 @@ def test_what_varies_is_added_where_it_is_not_asked_for() -> None:
 NOTHING = Loss(0.0, {}, 1, 2.0, 4, 2, 2, {"2-3": 1})
 
 
-def frontier(points: Sequence[tuple[int, float]]) -> Frontier:
-    trials = tuple(Trial(f"m{i}", k, None, replace(NOTHING, gcp=gcp), 0.1, 0.2) for i, (k, gcp) in enumerate(points))
-    return Frontier(2, ("a",), "k", trials, {"read": 0.0, "encode": 0.0}, 0, 1)
+def frontier(points: Sequence[tuple[int, float]]) -> TableFrontier:
+    trials = tuple(
+        TableTrial(method=f"m{i}", k=k, loss=replace(NOTHING, gcp=gcp), partition_seconds=0.1, seconds=0.2)
+        for i, (k, gcp) in enumerate(points)
+    )
+    timings = {"read": 0.0, "encode": 0.0}
+    return TableFrontier(records=2, quasi_identifiers=("a",), trials=trials, timings=timings, seed=0, threads=1)
 
 
 @given(st.lists(st.tuples(st.integers(2, 6), st.sampled_from([0.1, 0.2, 0.3, 0.4])), max_size=8))

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from rothko.cli.compare import PLOTS
-from rothko.comparison.compare import Frontier, compare, most_private
+from rothko.comparison.compare import TableFrontier, compare, most_private
 from rothko.generate.census import census, census_policy
 from rothko.report.frontier import draw
 from rothko.sets import compare as compare_sets
@@ -19,11 +19,11 @@ POLICY = census_policy()
 
 
 @pytest.fixture(scope="module")
-def found() -> Frontier:
+def found() -> TableFrontier:
     return compare(PEOPLE, POLICY, methods=["mondrian", "hilbert"], k=[2, 10, 400])
 
 
-def test_every_plot_in_both_forms_with_every_method(found: Frontier) -> None:
+def test_every_plot_in_both_forms_with_every_method(found: TableFrontier) -> None:
     drawn = draw(found)
     assert set(drawn) == set(PLOTS)
     for name, content in drawn.items():
@@ -34,7 +34,7 @@ def test_every_plot_in_both_forms_with_every_method(found: Frontier) -> None:
             assert content.startswith(b"\x89PNG")
 
 
-def test_the_same_results_give_the_same_bytes(found: Frontier) -> None:
+def test_the_same_results_give_the_same_bytes(found: TableFrontier) -> None:
     assert draw(found) == draw(found)
 
 

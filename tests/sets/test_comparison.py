@@ -17,6 +17,7 @@ import rothko as rk
 from rothko.comparison.trials import as_csv
 from rothko.errors import InputError, PolicyError, VerificationError
 from rothko.generate.longtail import LongTail, longtail
+from rothko.privacy import Requirement
 from rothko.sets import SetFrontier, SetTrial
 from rothko.sets.methods import SET_METHODS, SetMondrian, SetTwoPhase
 from rothko.sets.records import Records
@@ -113,18 +114,18 @@ def test_a_bug_is_a_trial_without_items_in_its_reason(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("method", ["set-mondrian", "set-k1"])
 def test_what_does_not_hold_has_no_numbers(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every trial is verified by the requirement of its method, as a release is."""
-    seen: list[str] = []
+    seen: list[Requirement] = []
 
-    def unsatisfied(published: Records, original: Records, model: str, k: int, **_: Any) -> Any:
+    def unsatisfied(published: Records, original: Records, asked: Requirement, **_: Any) -> Any:
         assert published.count == original.count
-        seen.append(model)
-        raise VerificationError(f"Verification failed: {model}")
+        seen.append(asked)
+        raise VerificationError(f"Verification failed: {asked.name}")
 
-    monkeypatch.setattr("rothko.sets.flow.verified_sets", unsatisfied)
+    monkeypatch.setattr("rothko.sets.release.verified_sets", unsatisfied)
     [trial] = rk.sets.compare(LONGTAIL, methods=[method], k=[5]).trials
     assert trial.metrics is None
     assert trial.exit_code == 4
-    assert seen == [SET_METHODS[method].model]
+    assert seen == [SET_METHODS[method].requirement(k=5)]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_runs_are_repeated_for_their_time(monkeypatch: pytest.MonkeyPatch) -> No
     rk.sets.compare(LONGTAIL, methods=["set-mondrian"], k=[3, 4], repeat=3)
     assert runs == [3, 3, 3, 4, 4, 4]
     runs.clear()
-    monkeypatch.setattr("rothko.sets.comparison.COLD", 0)
+    monkeypatch.setattr("rothko.comparison.trials.COLD", 0)
     rk.sets.compare(LONGTAIL, methods=["set-mondrian"], k=[3, 4])
     assert runs == [3, 4]
 
@@ -200,10 +201,11 @@ KEPT = rk.sets.anonymize(BASKETS, k=2).metrics
 )
 def test_the_best_are_those_that_nothing_of_the_same_promise_beats(points: list[tuple[int, float, str]]) -> None:
     trials = tuple(
-        SetTrial(f"m{i}", requirement, k, replace(KEPT, utility_kept=kept))
+        SetTrial(method=f"m{i}", requirement=requirement, k=k, metrics=replace(KEPT, utility_kept=kept))
         for i, (k, kept, requirement) in enumerate(points)
     )
-    best = {trial.method for trial in SetFrontier(9, 9, 9, 9.0, trials, {}, 0, 1).best}
+    found = SetFrontier(records=9, items=9, instances=9, utility=9.0, trials=trials, timings={}, seed=0, threads=1)
+    best = {trial.method for trial in found.best}
     for i, (k, kept, requirement) in enumerate(points):
         beaten = any(r == requirement and ((a >= k and b > kept) or (a > k and b >= kept)) for a, b, r in points)
         assert (f"m{i}" in best) is not beaten

@@ -19,12 +19,15 @@ from hypothesis import strategies as st
 import rothko as rk
 from rothko.errors import InfeasibleError, InputError, OutputError, PolicyError, PrivacyWarning, VerificationError
 from rothko.generate.longtail import LongTail, longtail
-from rothko.sets import verify as release_sets
-from rothko.sets.flow import ADVERSARIES
+from rothko.privacy import K1Anonymity, KAnonymity
+from rothko.privacy.k1anonymity import ADVERSARIES
+from rothko.release.verify import Verification
+from rothko.sets import write
 from rothko.sets.methods.mondrian import SetMondrian
 from rothko.sets.methods.two_phase import SetTwoPhase
+from rothko.sets.publish import Shown
 from rothko.sets.records import Records, from_lists
-from rothko.sets.verify import SetFinding, Shown, verified_sets
+from rothko.sets.verify import verified_sets
 
 METHODS = [SetMondrian(criterion="even"), SetMondrian(criterion="entropy"), SetMondrian(), SetTwoPhase()]
 BASKETS = [["tea", "milk"], ["tea", "milk", "gin"], ["tea"], ["tea", "bread"], [], ["gin"]]
@@ -225,7 +228,7 @@ READERS: dict[str, Callable[[Path], list[list[str]]]] = {
 
 @pytest.mark.parametrize("ending", READERS)
 def test_files_hold_what_was_published(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release_sets, "ROWS", 4)
+    monkeypatch.setattr(write, "ROWS", 4)
     release = rk.sets.anonymize(BASKETS * 2, k=2)
     assert [] in release.to_lists()
     saved = release.save(tmp_path / f"out{ending}")
@@ -274,7 +277,7 @@ def test_the_input_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", READERS)
 def test_what_is_not_anonymous_is_not_released(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = rk.sets.prepare(BASKETS, k=2)
-    honest = release_sets.write_sets
+    honest = write.write_sets
 
     def broken(published: Records, path: Path, **options: Any) -> None:
         lists = published.to_lists()
@@ -282,7 +285,7 @@ def test_what_is_not_anonymous_is_not_released(ending: str, tmp_path: Path, monk
         lists[odd] = ["odd"]
         honest(from_lists(lists), path, **options)
 
-    monkeypatch.setattr("rothko.sets.flow.write_sets", broken)
+    monkeypatch.setattr("rothko.sets.release.write_sets", broken)
     with pytest.raises(VerificationError, match="holds for k = 1 and not for 2"):
         release.save(tmp_path / f"out{ending}")
     assert list(tmp_path.iterdir()) == []
@@ -296,9 +299,9 @@ def test_what_a_release_prints_has_no_item_of_the_original() -> None:
 
 def test_records_that_are_lost_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = rk.sets.prepare([["a"]] * 6, k=2)
-    honest = release_sets.write_sets
+    honest = write.write_sets
     monkeypatch.setattr(
-        "rothko.sets.flow.write_sets",
+        "rothko.sets.release.write_sets",
         lambda published, path, **options: honest(from_lists([["a"]] * 5), path, **options),
     )
     with pytest.raises(VerificationError, match="5 records were written and not 6"):
@@ -312,12 +315,12 @@ def shown(published: Records) -> Shown:
 def test_k1_is_counted_in_the_original() -> None:
     original = from_lists([["a", "b"], ["a", "b", "c"], ["a"], ["c"]])
 
-    def verified(lists: list[list[str]]) -> SetFinding:
+    def verified(lists: list[list[str]]) -> Verification:
         published = from_lists(lists)
-        return verified_sets(published, original, "k1-anonymity", 2, told=shown(published))
+        return verified_sets(published, original, K1Anonymity(k=2), shown=shown(published))
 
     found = verified([["a", "b"], ["a"], ["a"], []])
-    assert (found.achieved, found.rows, found.classes) == (2, 4, 3)
+    assert (found.findings[0].achieved, found.rows, found.classes) == (2, 4, 3)
     with pytest.raises(VerificationError, match="k1-anonymity holds for k = 1"):
         verified([["a", "b"], ["b", "c"], ["a"], []])
     with pytest.raises(VerificationError, match="no record has"):
@@ -329,7 +332,7 @@ def test_sets_that_are_not_those_of_the_records_are_refused() -> None:
     original = from_lists([["a", "b"]] * 4)
     meant = shown(from_lists([["a", "b"], ["a", "b"], ["a"], ["a"]]))
     with pytest.raises(VerificationError, match="not those that records have in common"):
-        verified_sets(from_lists([["a", "b"], ["a", "b"], ["b"], ["b"]]), original, "k-anonymity", 2, told=meant)
+        verified_sets(from_lists([["a", "b"], ["a", "b"], ["b"], ["b"]]), original, KAnonymity(k=2), shown=meant)
 
 
 @pytest.mark.parametrize("ending", READERS)
@@ -337,9 +340,9 @@ def test_k1_is_verified_from_files(ending: str, tmp_path: Path) -> None:
     original = from_lists([["a", "b"], ["a", "b", "c"], ["a"], ["c"]])
     path = tmp_path / f"out{ending}"
     published = from_lists([["a", "b"], ["a"], ["c"], []])
-    release_sets.write_sets(published, path)
-    found = verified_sets(path, original, "k1-anonymity", 2, told=shown(published))
-    assert (found.achieved, found.classes) == (2, 4)
+    write.write_sets(published, path)
+    found = verified_sets(path, original, K1Anonymity(k=2), shown=shown(published))
+    assert (found.findings[0].achieved, found.classes) == (2, 4)
 
 
 def test_the_seed_of_k1_is_secret() -> None:

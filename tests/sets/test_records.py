@@ -19,6 +19,7 @@ from rothko.errors import InputError
 from rothko.sets import records as sets
 from rothko.sets.files import Reading, read_records
 from rothko.sets.records import Records
+from rothko.sets.tables import from_long
 
 BASKETS = [["milk", "tea"], [], ["bread", "tea"]]
 
@@ -99,7 +100,7 @@ def test_pieces_of_any_size_make_the_same_records(lists: list[list[str]], step: 
     for some in (rows, mixed):  # record by record, and not
         long = pa.table({"who": [who for who, _ in some], "what": pa.array([what for _, what in some], pa.string())})
         pieces = [long.slice(begin, step) for begin in range(0, len(some), step)]
-        equal(sets.from_long(pieces, record="who", item="what"), lists)
+        equal(from_long(pieces, record="who", item="what"), lists)
     flags = pa.table({item: [item in record for record in lists] for item in "abcde"})
     cells = pa.table({item: pa.array([("1" if item in record else None) for record in lists]) for item in "abcde"})
     with pytest.MonkeyPatch.context() as patched:
@@ -150,7 +151,8 @@ def test_a_table_becomes_items() -> None:
     people = pa.table(
         {"age": [37, 40, None], "hours": [40.0, 9.5, -1.0], "job": ["nurse", " ", "cook"], "id": [1, 2, 3]}
     )
-    found = sets.from_table(people, columns=["age", "hours", "job"], bins={"age": 5, "hours": 10})
+    reading = Reading(form="table", columns=["age", "hours", "job"], bins={"age": 5, "hours": 10})
+    found = read_records(people, reading)
     equal(
         found,
         [
@@ -177,7 +179,7 @@ def test_hierarchies_enumerate_ancestors() -> None:
         ],
     )
     table = pa.table({"job": ["Surgeon", "Civil"], "sex": ["F", "M"]})
-    found = sets.from_table(table, hierarchies={"job": jobs}, utility={"job=Employed": 5})
+    found = read_records(table, Reading(form="table", hierarchies={"job": jobs}), utility={"job=Employed": 5})
     equal(
         found,
         [

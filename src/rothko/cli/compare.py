@@ -1,45 +1,103 @@
 """``rothko compare``: what methods lose at several k or l, and the largest k or l within a bound on loss.
 
-Of tables here, of sets in :mod:`rothko.cli.compare_sets`; both are written to the same files.
+Tables and records that are sets have options of their own, and are compared, written and shown by the same code.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from rothko import json_text
-from rothko.cli import options, set_options
+from rothko.cli import options
+from rothko.cli.groups import grouped
+from rothko.cli.set_options import SetOptions
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rothko.comparison.compare import Frontier, Trial
-    from rothko.comparison.trials import By
+    from rothko.comparison.compare import TableFrontier, TableTrial
+    from rothko.comparison.trials import By, Frontier, T
     from rothko.data.source.csv import CsvOptions
     from rothko.policy.policy import Policy
     from rothko.release.staging import Claim
-    from rothko.sets.comparison import SetFrontier
+    from rothko.sets import SetFrontier, SetTrial
 
 FILES = ("results.json", "results.csv")
 PLOTS = tuple(f"{name}.{ending}" for name in ("loss", "frontier", "time") for ending in ("svg", "png"))
 TABLE_METHODS = "mondrian,hilbert,cluster"
 SETS_METHODS = "set-mondrian,set-two-phase"
 """Methods that are compared where none are named."""
-OF_TABLES = (
-    "policy", "qi", "sensitive", "l", "max_loss", "by", "missing", "memory", "quote", "header",
-)  # fmt: skip
-"""What only tables have."""
-OF_SETS = ("utility", "form", "column", "record", "item", "worth", "columns", "bins", "hierarchy")
-"""What only sets have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """What only tables have."""
+
+    policy: options.PolicyFile = None
+    qi: options.Quasi = ""
+    sensitive: options.Sensitive = ""
+    l: Annotated[  # noqa: E741 (the literature's letter)
+        str, typer.Option("--l", help="Several l of l-diversity, separated by commas.", show_default=False)
+    ] = ""
+    max_loss: Annotated[
+        str | None,
+        typer.Option("--max-loss", help="Find the largest k or l whose GCP is at most this.", show_default=False),
+    ] = None
+    by: Annotated[str, typer.Option("--by", help="What --max-loss looks for: k or l.")] = "k"
+    missing: options.Missing = ""
+    memory: Annotated[
+        str | None, typer.Option("--memory", help="What the table may take, such as 2GB.", show_default=False)
+    ] = None
+    quote: options.Quote = None
+    header: options.Header = None
+
+    def run(
+        self, data: Path, delimiter: str | None, encoding: str | None, *, k: list[int], repeat: int, **common: Any
+    ) -> TableFrontier:
+        """Methods on a table: at several k or l, or looking for the largest within a bound."""
+        from rothko.comparison.compare import compare as run
+        from rothko.comparison.compare import most_private
+
+        csv = options.csv_options(delimiter, self.quote, encoding, self.header)
+        ls = options.wholes("--l", self.l, 2)
+        options.either(self.policy, self.qi, self.sensitive, self.missing)
+        policy = self._policy(data, csv, k, ls)
+        common |= {"memory": options.size("--memory", self.memory), "csv": csv}
+        if self.max_loss is None:
+            return run(data, policy, k=k, l=ls, repeat=repeat, **common)
+        bound = options.number("--max-loss", self.max_loss, 0)
+        if self.by not in ("k", "l"):
+            raise InputError(f"--by must be k or l, not {self.by!r}.")
+        common |= {"k": _one("--k", k), "l": _one("--l", ls)}
+        return most_private(data, policy, max_loss=bound, by=cast("By", self.by), **common)
+
+    def _policy(self, data: Path, csv: CsvOptions, ks: list[int], ls: list[int]) -> Policy:
+        """The policy of the file, or one from the options; either way its k and l are replaced by those that vary."""
+        from rothko.cli.anonymize import without_file
+        from rothko.comparison.compare import asking
+        from rothko.policy.policy import Policy
+        from rothko.privacy import KAnonymity
+
+        if self.policy is not None:
+            return Policy.load(self.policy)
+        parts = options.quick(qi=self.qi, sensitive=self.sensitive, identifiers="", k="2", l=None, missing=self.missing)
+        made = without_file(data, csv, parts, quiet=True)
+        sought = None if self.max_loss is None else self.by
+        if ks or sought == "k" or not (ls or sought):
+            return made
+        diverse = asking(made, "l", 2)
+        return diverse.but(privacy=tuple(r for r in diverse.privacy if not isinstance(r, KAnonymity)))
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("compare")(compare)
+    app.command("compare")(grouped(compare))
 
 
 def compare(
@@ -50,9 +108,8 @@ def compare(
             help="A CSV, TSV, Parquet or Arrow file; sets also as text with a record a line.", show_default=False
         ),
     ],
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
+    of_tables: TableOptions,
+    of_sets: SetOptions,
     method: Annotated[
         str | None,
         typer.Option(
@@ -62,42 +119,19 @@ def compare(
         ),
     ] = None,
     k: Annotated[str, typer.Option("--k", help="Several k, separated by commas: 2,5,10.", show_default=False)] = "",
-    l: Annotated[  # noqa: E741 (the literature's letter)
-        str, typer.Option("--l", help="Several l of l-diversity, separated by commas.", show_default=False)
-    ] = "",
-    max_loss: Annotated[
-        str | None,
-        typer.Option("--max-loss", help="Find the largest k or l whose GCP is at most this.", show_default=False),
-    ] = None,
-    by: Annotated[str, typer.Option("--by", help="What --max-loss looks for: k or l.")] = "k",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="A folder for results.json, results.csv and plots.", show_default=False),
     ] = None,
     plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Draw plots into the folder.")] = True,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Run each this often; the best time counts.")] = 1,
-    missing: options.Missing = "",
     seed: options.Seed = 0,
     threads: options.Threads = None,
-    memory: Annotated[
-        str | None, typer.Option("--memory", help="What the table may take, such as 2GB.", show_default=False)
-    ] = None,
     delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
     encoding: options.Encoding = None,
-    header: options.Header = None,
     sets: Annotated[
         bool, typer.Option("--sets", help="Records are sets of items; methods such as set-mondrian say so, too.")
     ] = False,
-    utility: set_options.Utility = None,
-    form: set_options.Form = "auto",
-    column: set_options.Column = None,
-    record: set_options.Record = None,
-    item: set_options.Item = None,
-    worth: set_options.Worth = None,
-    columns: set_options.Columns = "",
-    bins: set_options.Bins = None,
-    hierarchy: set_options.Hierarchies = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
@@ -109,32 +143,29 @@ def compare(
     With --sets, compare methods for records that are sets of items: what they keep, classes, time.
     The numbers are about the table, and so are themselves information: they are for whoever may see it.
     """
-    from rothko.cli import compare_sets, console
+    from rothko.cli import console
 
     are_sets = sets or _name_sets(method)
     _refuse(ctx, are_sets)
     methods = options.methods("--method", method if method is not None else SETS_METHODS if are_sets else TABLE_METHODS)
-    ks, ls = options.wholes("--k", k, 2), options.wholes("--l", l, 2)
-    read = [path for path in (data, policy, utility) if path is not None]
+    asked: dict[str, Any] = {
+        "methods": methods,
+        "k": options.wholes("--k", k, 2),
+        "repeat": repeat,
+        "seed": seed,
+        "threads": threads,
+    }
+    read = [path for path in (data, of_tables.policy, of_sets.utility) if path is not None]
     claim = None if out is None else _targets(out, plots, overwrite, read)
-    found: Frontier | SetFrontier
-    if are_sets:
-        reading = set_options.reading(
-            form=form, delimiter=delimiter, encoding=encoding, column=column, record=record, item=item,
-            worth=worth, columns=columns, bins=bins, hierarchy=hierarchy,
-        )  # fmt: skip
-        found = compare_sets.run(
-            data, methods=methods, k=ks, utility=utility, reading=reading, repeat=repeat, seed=seed, threads=threads,
-            quiet=as_json,
-        )  # fmt: skip
-    else:
-        csv = options.csv_options(delimiter, quote, encoding, header)
-        options.either(policy, qi, sensitive, missing)
-        asked = _policy(data, csv, policy, qi, sensitive, missing, ks, ls, by if max_loss is not None else None)
-        found = _run(
-            data, asked, ks, ls, max_loss, by, quiet=as_json, repeat=repeat, methods=methods, seed=seed,
-            threads=threads, memory=options.size("--memory", memory), csv=csv,
-        )  # fmt: skip
+    found: TableFrontier | SetFrontier
+    with console.progress(quiet=as_json) as report:
+        if are_sets:
+            from rothko.sets import compare as compare_sets
+
+            reading = of_sets.reading(delimiter, encoding)
+            found = compare_sets(data, utility=of_sets.utility, reading=reading, progress=report, **asked)
+        else:
+            found = of_tables.run(data, delimiter, encoding, progress=report, **asked)
     written = [] if claim is None else _save(found, claim, plots)
     if as_json:
         console.json(found.to_dict())
@@ -157,7 +188,7 @@ def _name_sets(method: str | None) -> bool:
 def _refuse(ctx: typer.Context, are_sets: bool) -> None:
     """Options that only tables have, for sets, and the other way round."""
     opts = {parameter.name: parameter.opts[0] for parameter in ctx.command.params}
-    for name in OF_TABLES if are_sets else OF_SETS:
+    for name in (field.name for field in fields(TableOptions if are_sets else SetOptions)):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise InputError(
@@ -165,48 +196,6 @@ def _refuse(ctx: typer.Context, are_sets: bool) -> None:
                 if are_sets
                 else f"{opts[name]} is for records that are sets; add --sets, or name methods such as set-mondrian."
             )
-
-
-def _run(
-    data: Path, policy: Policy, ks: list[int], ls: list[int], max_loss: str | None, by: str, *, quiet: bool,
-    repeat: int, **common: Any,
-) -> Frontier:  # fmt: skip
-    """Methods on a table: at several k or l, or looking for the largest within a bound."""
-    from rothko.cli import console
-    from rothko.comparison.compare import compare as run
-    from rothko.comparison.compare import most_private
-
-    with console.progress(quiet=quiet) as report:
-        if max_loss is None:
-            return run(data, policy, k=ks, l=ls, repeat=repeat, progress=report, **common)
-        bound = options.number("--max-loss", max_loss, 0)
-        assert bound is not None
-        if by not in ("k", "l"):
-            raise InputError(f"--by must be k or l, not {by!r}.")
-        fixed = {"k": _one("--k", ks), "l": _one("--l", ls)}
-        return most_private(
-            data, policy, max_loss=bound, by=cast("By", by), k=fixed["k"], l=fixed["l"], progress=report, **common
-        )
-
-
-def _policy(
-    data: Path, csv: CsvOptions, policy: Path | None, qi: str, sensitive: str, missing: str, ks: list[int],
-    ls: list[int], sought: str | None,
-) -> Policy:  # fmt: skip
-    """The policy of the file, or one from the options; either way its k and l are replaced by those that vary."""
-    from rothko.cli.anonymize import without_file
-    from rothko.comparison.compare import asking
-    from rothko.policy.policy import Policy
-    from rothko.privacy import KAnonymity
-
-    if policy is not None:
-        return Policy.load(policy)
-    parts = options.quick(qi=qi, sensitive=sensitive, identifiers="", k="2", l=None, missing=missing)
-    made = without_file(data, csv, parts, quiet=True)
-    if ks or sought == "k" or not (ls or sought):
-        return made
-    diverse = asking(made, "l", 2)
-    return diverse.but(privacy=tuple(r for r in diverse.privacy if not isinstance(r, KAnonymity)))
 
 
 def _one(option: str, values: list[int]) -> int | None:
@@ -225,7 +214,7 @@ def _targets(out: Path, plots: bool, overwrite: bool, read: list[Path]) -> Claim
     return claim_folder(out, FILES + PLOTS, overwrite=overwrite, inputs=read)
 
 
-def _save(found: Frontier | SetFrontier, claim: Claim, plots: bool) -> list[Path]:
+def _save(found: Frontier[Any], claim: Claim, plots: bool) -> list[Path]:
     """Write all files, or none."""
     from rothko.comparison.trials import as_csv
     from rothko.release.staging import staging
@@ -251,75 +240,99 @@ def _save(found: Frontier | SetFrontier, claim: Claim, plots: bool) -> list[Path
     return written
 
 
-def _exit_code(found: Frontier | SetFrontier) -> int:
+def _exit_code(found: Frontier[Any]) -> int:
     """That of a bug, in a method or found by verification; where nothing could be run, that of the first reason."""
     codes = [trial.exit_code for trial in found.trials]
     bugs = [code for code in codes if code in (1, 4)]
     return bugs[0] if bugs else codes[0] if all(codes) else 0
 
 
-def _show(found: Frontier | SetFrontier, written: list[Path]) -> None:
-    from rothko.cli import compare_sets, console
-    from rothko.comparison.compare import Frontier
+def _show(found: TableFrontier | SetFrontier, written: list[Path]) -> None:
+    from rothko.cli import console
+    from rothko.comparison.compare import TableFrontier
 
-    if isinstance(found, Frontier):
-        _show_table(found)
-    else:
-        compare_sets.show(found)
+    about, table, after, dim = _of_table(found) if isinstance(found, TableFrontier) else _of_sets(found)
+    console.out.print(about, markup=False)
+    console.out.print()
+    console.out.print(table)
+    for line in after:
+        console.out.print(line, markup=False)
+    for line in dim:
+        console.out.print(line, markup=False, style="dim")
     for path in written:
         console.out.print(str(path), markup=False)
 
 
-def _show_table(found: Frontier) -> None:
-    from rothko.cli import console
-
-    names = ", ".join(found.quasi_identifiers)
-    console.out.print(f"{found.records:,} records, quasi-identifiers {names}", markup=False)
-    console.out.print()
+def _of_table(found: TableFrontier) -> tuple[str, Table, list[str], list[str]]:
+    """What to say before the results of a table, the results, and what to say after them."""
+    about = f"{found.records:,} records, quasi-identifiers {', '.join(found.quasi_identifiers)}"
+    notes = list(dict.fromkeys(f"{trial.method}: {note}" for trial in found.trials for note in trial.notes))
     if found.max_loss is not None:
-        console.out.print(_largest(found))
-        console.out.print()
-        console.out.print(
+        bound = (
             f"GCP at most {found.max_loss:g}: the largest {found.by} that {len(found.trials)} runs found by bisection. "
-            "Loss need not rise with every step, so more may be possible.",
-            markup=False,
+            "Loss need not rise with every step, so more may be possible."
         )
-        for one in found.largest:
-            if one.reason:
-                console.out.print(f"{one.method}: {one.reason}", markup=False)
-    else:
-        console.out.print(_trials(found))
-        for reason in reasons(found):
-            console.out.print(reason, markup=False)
-    notes = dict.fromkeys(f"{trial.method}: {note}" for trial in found.trials for note in trial.notes)
-    for note in notes:
-        console.out.print(note, markup=False, style="dim")
+        why = [f"{one.method}: {one.reason}" for one in found.largest if one.reason]
+        return about, _largest(found), ["", bound, *why], notes
+    letters = [letter for letter in ("k", "l") if any(getattr(trial, letter) is not None for trial in found.trials)]
+
+    def asked(trial: TableTrial) -> list[str]:
+        return [_number(getattr(trial, letter), "g") for letter in letters]
+
+    def numbers(trial: TableTrial) -> list[str]:
+        lost = trial.loss
+        assert lost is not None
+        return [
+            f"{lost.gcp:.4f}", f"{lost.discernibility:,}", f"{lost.classes:,}", f"{lost.average_class_size:,.1f}",
+            f"{lost.smallest_class:,}",
+        ]  # fmt: skip
+
+    titles = (*letters, "GCP", "discernibility", "classes", "average", "smallest")
+    return about, _trials(found, titles, asked, numbers), _reasons(found), notes
 
 
-def _trials(found: Frontier) -> Table:
-    """A row for each trial; the lowest loss at each k or l is bold."""
-    from rich.table import Table
+def _of_sets(found: SetFrontier) -> tuple[str, Table, list[str], list[str]]:
+    """The same of sets, with what their requirements promise where that is less than k-anonymity."""
+    from rothko.privacy.k1anonymity import ADVERSARIES
+
+    def asked(trial: SetTrial) -> list[str]:
+        return [trial.requirement, f"{trial.k:,}"]
+
+    def numbers(trial: SetTrial) -> list[str]:
+        kept = trial.metrics
+        assert kept is not None
+        shares = (kept.utility_kept, kept.instances_kept, kept.items_kept)
+        return [*(f"{100 * share:.2f} %" for share in shares), f"{kept.average_class_size:,.1f}"]
+
+    about = f"{found.records:,} records, {found.items:,} items, {found.instances:,} items of records"
+    titles = ("requirement", "k", "utility kept", "instances kept", "items kept", "average")
+    weaker = [f"{name}: {ADVERSARIES[name]}" for name in found.requirements if name != "k-anonymity"]
+    return about, _trials(found, titles, asked, numbers), _reasons(found), [*weaker, *found.notes]
+
+
+def _trials(
+    found: Frontier[T], titles: Sequence[str], asked: Callable[[T], list[str]], numbers: Callable[[T], list[str]]
+) -> Table:
+    """A row for each trial: what was asked, and what came of it. The lowest loss at each k or l is bold."""
     from rich.text import Text
 
-    letters = [letter for letter in ("k", "l") if any(getattr(trial, letter) is not None for trial in found.trials)]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("method")
-    for title in (*letters, "GCP", "discernibility", "classes", "average", "smallest", "partition", "whole"):
-        table.add_column(title, justify="right")
-    lowest: dict[float, float] = {}
+    table = _table("method", *titles, "partition", "whole")
+    lowest: dict[tuple[str, float], float] = {}
     for trial in found.trials:
-        if trial.loss is not None:
-            at = trial.at(found.by)
-            lowest[at] = min(lowest.get(at, trial.loss.gcp), trial.loss.gcp)
+        if trial.lost is not None:
+            at = trial.promise, trial.at(found.by)
+            lowest[at] = min(lowest.get(at, trial.lost), trial.lost)
     for trial in found.trials:
-        asked = ["–" if getattr(trial, letter) is None else f"{getattr(trial, letter):g}" for letter in letters]
-        best = trial.loss is not None and trial.loss.gcp == lowest[trial.at(found.by)]
-        numbers = [Text(text, "bold" if best and i == 0 else "") for i, text in enumerate(_numbers(trial))]
-        table.add_row(Text(trial.method), *asked, *numbers)
+        before = asked(trial)
+        cells = ["–"] * (len(titles) - len(before) + 2)
+        if trial.lost is not None:
+            cells = [*numbers(trial), f"{trial.partition_seconds:.2f} s", f"{trial.seconds:.2f} s"]
+        best = trial.lost is not None and trial.lost == lowest[trial.promise, trial.at(found.by)]
+        table.add_row(Text(trial.method), *before, Text(cells[0], "bold" if best else ""), *cells[1:])
     return table
 
 
-def reasons(found: Frontier | SetFrontier) -> list[str]:
+def _reasons(found: Frontier[Any]) -> list[str]:
     """Why some trials have no numbers, a line for each reason."""
     named: dict[str, list[str]] = {}
     for trial in found.trials:
@@ -328,32 +341,26 @@ def reasons(found: Frontier | SetFrontier) -> list[str]:
     return [f"{', '.join(names)}: {reason}" for reason, names in named.items()]
 
 
-def _numbers(trial: Trial) -> list[str]:
-    lost = trial.loss
-    if lost is None or trial.partition_seconds is None or trial.seconds is None:
-        return ["–"] * 7
-    return [
-        f"{lost.gcp:.4f}", f"{lost.discernibility:,}", f"{lost.classes:,}", f"{lost.average_class_size:,.1f}",
-        f"{lost.smallest_class:,}", f"{trial.partition_seconds:.2f} s", f"{trial.seconds:.2f} s",
-    ]  # fmt: skip
-
-
-def _largest(found: Frontier) -> Table:
-    from rich.table import Table
+def _largest(found: TableFrontier) -> Table:
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("method")
-    for title in (f"largest {found.by}", "GCP", "next tested", "its GCP"):
-        table.add_column(title, justify="right")
-    lost = {(trial.method, trial.at(found.by)): trial.loss for trial in found.trials}
+    table = _table("method", f"largest {found.by}", "GCP", "next tested", "its GCP")
+    lost = {(trial.method, trial.at(found.by)): trial.lost for trial in found.trials}
     for one in found.largest:
         above = None if one.above is None else lost[one.method, one.above]
-        table.add_row(
-            Text(one.method),
-            "–" if one.value is None else f"{one.value:,}",
-            "–" if one.gcp is None else f"{one.gcp:.4f}",
-            "–" if one.above is None else f"{one.above:,}",
-            "–" if above is None else f"{above.gcp:.4f}",
-        )
+        numbers = _number(one.value, ","), _number(one.gcp, ".4f"), _number(one.above, ","), _number(above, ".4f")
+        table.add_row(Text(one.method), *numbers)
     return table
+
+
+def _table(*titles: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        table.add_column(title, justify="left" if title in ("method", "requirement") else "right")
+    return table
+
+
+def _number(number: float | None, form: str) -> str:
+    return "–" if number is None else format(number, form)

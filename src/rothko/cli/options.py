@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
 
@@ -183,6 +183,10 @@ def methods(option: str, text: str) -> list[Any]:
     return found
 
 
+@overload
+def whole(option: str, text: str, least: int) -> int: ...
+@overload
+def whole(option: str, text: str | None, least: int) -> int | None: ...
 def whole(option: str, text: str | None, least: int) -> int | None:
     """A whole number of at least ``least``, with a sentence for anything else."""
     if text is None:
@@ -198,9 +202,13 @@ def wholes(option: str, text: str, least: int) -> list[int]:
     >>> wholes("--k", "10, 2,5,5", 2)
     [2, 5, 10]
     """
-    return sorted({number for part in names(text) if (number := whole(option, part, least)) is not None})
+    return sorted({whole(option, part, least) for part in names(text)})
 
 
+@overload
+def number(option: str, text: str, least: float) -> float: ...
+@overload
+def number(option: str, text: str | None, least: float) -> float | None: ...
 def number(option: str, text: str | None, least: float) -> float | None:
     """A number of at least ``least``, with a sentence for anything else.
 

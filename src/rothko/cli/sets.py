@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rothko.cli import options, set_options
+from rothko.cli import options
+from rothko.cli.groups import grouped
+from rothko.cli.set_options import SetOptions
 
 if TYPE_CHECKING:
     from rothko.sets import SavedSets
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("sets")(sets)
+    app.command("sets")(grouped(sets))
 
 
 def sets(
@@ -33,25 +35,17 @@ def sets(
             show_default=False,
         ),
     ],
+    how: SetOptions,
     k: Annotated[str, typer.Option("--k", help="Records that share what is published, at least.")] = "10",
     method: Annotated[str, typer.Option("--method", help="The algorithm.")] = "set-two-phase",
     option: Annotated[
         list[str] | None,
         typer.Option("--option", help="Of the method: criterion=even; may be repeated.", show_default=False),
     ] = None,
-    utility: set_options.Utility = None,
-    form: set_options.Form = "auto",
     delimiter: Annotated[
         str | None, typer.Option("--delimiter", help="Between items of a line; blanks by default.", show_default=False)
     ] = None,
     encoding: options.Encoding = None,
-    column: set_options.Column = None,
-    record: set_options.Record = None,
-    item: set_options.Item = None,
-    worth: set_options.Worth = None,
-    columns: set_options.Columns = "",
-    bins: set_options.Bins = None,
-    hierarchy: set_options.Hierarchies = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -69,22 +63,19 @@ def sets(
     The sets are verified as they were written; the certificate lies beside them.
     """
     from rothko.cli import console
-    from rothko.sets.flow import as_method, prepare
-    from rothko.sets.verify import free_place
+    from rothko.sets import prepare
+    from rothko.sets.methods import as_method
+    from rothko.sets.write import free_place
 
-    reading = set_options.reading(
-        form=form, delimiter=delimiter, encoding=encoding, column=column, record=record, item=item,
-        worth=worth, columns=columns, bins=bins, hierarchy=hierarchy,
-    )  # fmt: skip
+    reading = how.reading(delimiter, encoding)
     least = options.whole("--k", k, 2)
-    assert least is not None
     chosen = as_method({method: options.parameters("--option", option or [])})
-    read = [data] if utility is None else [data, utility]
+    read = [data] if how.utility is None else [data, how.utility]
     place = free_place(out, inputs=read, overwrite=overwrite)
     with console.progress(quiet=as_json) as report:
         release = prepare(
-            data, k=least, method=chosen, utility=utility, reading=reading, seed=seed,
-            threads=threads, progress=report,
+            data, k=least, method=chosen, utility=how.utility, reading=reading, seed=seed, threads=threads,
+            progress=report,
         )  # fmt: skip
         report("save", 0, 1)
         saved = release.save(place, delimiter=_between(reading))

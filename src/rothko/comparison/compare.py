@@ -5,26 +5,24 @@ other way round, which Ghinita, Karras, Kalnis and Mamoulis (VLDB 2007, section 
 information that may be lost, how much privacy can there be?
 
 The table is read and encoded once, then each combination is run by the memory engine and measured as a certificate
-would. Nothing is released: there are classes and numbers about them, and no published values. What cannot run, because
-the table does not allow it or the method refuses, is a trial with a reason and hides no other.
+would. There are classes and numbers about them, and no published values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rothko.comparison.trials import By, label, unbeaten, why
+from rothko.comparison.trials import Bench, By, Frontier, Trial, each_once, rounded
 from rothko.data.encode import Encoded
 from rothko.data.schema import match
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
-from rothko.errors import PolicyError
+from rothko.errors import PolicyError, RothkoError
 from rothko.flow import feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.classes import Classes
@@ -42,53 +40,43 @@ CELLS = 1 << 24
 """Numbers of a histogram that are held at a time while classes are checked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One method at one k or l: what was lost, or why it could not be run."""
+class UnkeptError(RothkoError):
+    """The classes of a method do not satisfy what was asked of it."""
 
-    method: str
-    """The name of the method, with the options that are not its default."""
-    k: int | None
-    """The k of k-anonymity; None where there is none."""
-    l: float | None  # noqa: E741 (the literature's letter)
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableTrial(Trial):
+    """One method at one k or l on a table."""
+
+    l: float | None = None  # noqa: E741 (the literature's letter)
     """The l of l-diversity; None where there is none."""
     loss: Loss | None = None
     """What the classes lose; None where there are none."""
-    partition_seconds: float | None = None
-    """Time to group the records, the best run where there were several."""
-    seconds: float | None = None
-    """The same with reading and encoding the table, and measuring: from the file to this trial."""
     notes: tuple[str, ...] = ()
     """What the method says of how the classes came about."""
-    reason: str | None = None
-    """Why there is no loss."""
-    exit_code: int = 0
-    """That of the error behind the reason; 1 for a bug."""
 
     @property
     def lost(self) -> float | None:
-        """Its GCP; None where it could not be run."""
+        """Its GCP."""
         return None if self.loss is None else self.loss.gcp
-
-    def at(self, by: By) -> float:
-        """Its k, or its l; 0 where there is none."""
-        return (self.k if by == "k" else self.l) or 0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: no values of the table, only numbers about classes."""
         lost = self.loss
+        average = None if lost is None else lost.average_class_size
         return {
             "method": self.method,
             "k": self.k,
             "l": self.l,
-            "gcp": None if lost is None else round(lost.gcp, 6),
+            "gcp": rounded(self.lost, 6),
             "discernibility": None if lost is None else lost.discernibility,
             "classes": None if lost is None else lost.classes,
-            "average_class_size": None if lost is None else round(lost.average_class_size, 3),
+            "average_class_size": rounded(average, 3),
             "smallest_class": None if lost is None else lost.smallest_class,
             "largest_class": None if lost is None else lost.largest_class,
-            "partition_seconds": None if self.partition_seconds is None else round(self.partition_seconds, 4),
-            "seconds": None if self.seconds is None else round(self.seconds, 4),
+            **self._times,
             "notes": list(self.notes),
             "reason": self.reason,
         }
@@ -110,58 +98,23 @@ class Largest:
 
     def to_dict(self, by: By) -> dict[str, Any]:
         """Plain data."""
-        lost = None if self.gcp is None else round(self.gcp, 6)
-        return {"method": self.method, by: self.value, "gcp": lost, "above": self.above, "reason": self.reason}
+        told = {"method": self.method, by: self.value, "gcp": rounded(self.gcp, 6)}
+        return {**told, "above": self.above, "reason": self.reason}
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFrontier(Frontier[TableTrial]):
     """The trials of several methods on one table."""
 
     loss_name: ClassVar[str] = "GCP"
 
-    records: int
     quasi_identifiers: tuple[str, ...]
-    by: By
-    """What varies from trial to trial of a method."""
-    trials: tuple[Trial, ...]
-    """By k or l, and at each in the order in which the methods were asked for."""
-    timings: Mapping[str, float]
-    """Seconds to read and to encode the table, once for all trials."""
-    seed: int
-    threads: int
-    max_loss: float | None = None
-    """The bound on GCP, where the trials look for the largest k or l within it."""
     largest: tuple[Largest, ...] = ()
     """What was found, by bisection, for each method; only where there is a bound."""
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The methods, in the order in which they were asked for."""
-        return tuple(dict.fromkeys(trial.method for trial in self.trials))
-
-    @property
-    def best(self) -> tuple[Trial, ...]:
-        """The trials that no other one beats: none has as much privacy and loses less, or more and loses no more."""
-        return unbeaten(self.trials, self.by)
-
-    @property
-    def fronts(self) -> dict[str, tuple[Trial, ...]]:
-        """The same under a name: all methods meet the same requirements."""
-        return {"all": self.best}
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data: no values of the table, only numbers about classes."""
-        plain: dict[str, Any] = {
-            "records": self.records,
-            "quasi_identifiers": list(self.quasi_identifiers),
-            "by": self.by,
-            "seed": self.seed,
-            "threads": self.threads,
-            "seconds": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
-            "trials": [trial.to_dict() for trial in self.trials],
-            "best": [{"method": trial.method, self.by: trial.at(self.by)} for trial in self.best],
-        }
+        plain = self._plain({"quasi_identifiers": list(self.quasi_identifiers)}, {})
         if self.max_loss is not None:
             plain["max_loss"] = self.max_loss
             plain["found_by"] = "bisection over real runs; loss need not rise with every step, so more may be possible"
@@ -182,7 +135,7 @@ def compare(
     memory: int | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
-) -> Frontier:
+) -> TableFrontier:
     """Run methods at several k, or several l, on one table, and measure what each loses.
 
     Parameters
@@ -222,13 +175,11 @@ def compare(
     fixed = asking(asked, other, values[other][0]) if values[other] else asked
     varied = [asking(fixed, by, value) for value in values[by]]
     chosen = _methods(asked, methods)
-    policies = [(one, name, method) for one in varied for name, method in chosen.items()]
-    bench = Bench.of(data, asked, seed=seed, threads=threads, memory=memory, repeat=repeat, csv=csv, progress=progress)
-    trials = []
-    for i, (one, name, method) in enumerate(policies):
-        report = _share(progress, i, len(policies), bench.encoded.rows)
-        trials.append(bench.trial(one.but(method=method), name, report))
-    return bench.frontier(by, trials)
+    bench = TableBench.of(
+        data, asked, seed=seed, threads=threads, memory=memory, repeat=repeat, csv=csv, progress=progress
+    )
+    policies = [(name, one.but(method=method)) for one in varied for name, method in chosen.items()]
+    return bench.frontier(by, bench.run([(empty(name, one), one) for name, one in policies], progress))
 
 
 def most_private(
@@ -245,7 +196,7 @@ def most_private(
     memory: int | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
-) -> Frontier:
+) -> TableFrontier:
     """Find, for each method, the largest k (or l) whose GCP stays within a bound.
 
     By real runs: k doubles from 2 until the loss passes the bound, then the last step is bisected. Loss need not rise
@@ -280,16 +231,16 @@ def most_private(
     fixed = asked if value is None else asking(asked, other, value)
     asking(fixed, by, 2)
     chosen = _methods(asked, methods)
-    bench = Bench.of(
+    bench = TableBench.of(
         data, asked, seed=seed, threads=threads, memory=memory, warm_up=False, csv=csv, progress=progress
-    )  # fmt: skip
-    trials: list[Trial] = []
+    )
+    trials: list[TableTrial] = []
     largest = []
     for i, (name, method) in enumerate(chosen.items()):
-        progress("compare", i * bench.encoded.rows, len(chosen) * bench.encoded.rows)
-        found, tried = bench.largest(fixed.but(method=method), name, by, max_loss)
+        progress("compare", i * bench.rows, len(chosen) * bench.rows)
+        found, tried = bench.largest(name, fixed.but(method=method), by, max_loss)
         trials += tried
-        largest.append(_largest(name, by, found, tried))
+        largest.append(found)
     progress("compare", 1, 1)
     order = {name: i for i, name in enumerate(chosen)}
     trials.sort(key=lambda trial: (trial.at(by), order[trial.method]))
@@ -344,20 +295,13 @@ def asking(policy: Policy, by: By, value: int) -> Policy:
     return policy.but(privacy=tuple(replace(r, **changed) if r in has else r for r in privacy))
 
 
-@dataclass(slots=True)
-class Bench:
-    """A table, encoded, on which trials are run."""
+@dataclass(slots=True, kw_only=True)
+class TableBench(Bench[Policy, Classes, TableTrial]):
+    """A table, encoded, on which trials are run, each with a policy."""
 
     encoded: Encoded
-    timings: Mapping[str, float]
     seed: int
     threads: int
-    repeat: int = 1
-    """How often each trial is run; the best time counts."""
-    warm_up: bool = True
-    """Run the first trial of a method twice, for its time."""
-    _warm: set[str] = field(default_factory=set)
-    """Methods that have run before."""
 
     @classmethod
     def of(
@@ -368,70 +312,69 @@ class Bench:
         seed: int = 0,
         threads: int | None = None,
         memory: int | None = None,
-        repeat: int = 1,
-        warm_up: bool = True,
         csv: CsvOptions | None = None,
         progress: Progress = silent,
-    ) -> Bench:
-        """Read and encode a table."""
+        **repeated: Any,
+    ) -> TableBench:
+        """Read and encode a table; how often trials are run is said as for any bench."""
         source = open_source(data, csv=csv, asked=policy.columns)
         match(source.names, policy, source.label)
         timings: dict[str, float] = {}
         cores = count_threads(threads)
         _, _, encoded = read_encoded(source, policy, timings, threads=cores, memory=memory, progress=progress)
-        return cls(encoded, timings, seed, cores, repeat, warm_up)
 
-    def trial(self, policy: Policy, name: str, progress: Callable[[int], None] = lambda _: None) -> Trial:
-        """Run one method with the requirements of one policy; an error becomes a trial without a loss."""
-        empty = Trial(name, _asked(policy, "k"), _asked(policy, "l"))
-        try:
-            partition, seconds = self.partition(policy, progress)
-            measuring = perf_counter()
-            lost = loss(self.encoded.lines, partition.widths(self.encoded.lines), partition.sizes)
-            broken = unmet(self.encoded, partition, policy.privacy)
-        except Exception as error:
-            reason, code = why(error)
-            return replace(empty, reason=reason, exit_code=code)
-        finally:
-            progress(self.encoded.rows)
-        if broken:
-            reason = f"The classes do not satisfy {broken[0].describe()}: a bug in rothko."
-            return replace(empty, reason=reason, exit_code=1)
-        whole = sum(self.timings.values()) + seconds + perf_counter() - measuring
-        return replace(empty, loss=lost, partition_seconds=seconds, seconds=whole, notes=partition.notes)
+        def check(asked: Policy) -> None:
+            refuse(asked.method, "compare")
+            asked.method.check(asked)
+            feasible(encoded, encoded.rows, asked)
 
-    def partition(self, policy: Policy, progress: Callable[[int], None]) -> tuple[Classes, float]:
-        """The classes, and the seconds of the best run."""
-        refuse(policy.method, "compare")
-        policy.method.check(policy)
-        feasible(self.encoded, self.encoded.rows, policy)
-        best = np.inf
-        # The first run of a method may load or compile kernels.
-        cold = self.warm_up and self.repeat == 1 and policy.method.name not in self._warm
-        self._warm.add(policy.method.name)
-        for _ in range(self.repeat + cold):
-            begun = perf_counter()
-            found = grouped(
-                self.encoded, policy, seed=self.seed, secret=Secret.of(None), threads=self.threads, progress=progress
-            )
-            best = min(best, perf_counter() - begun)
-        return found, best
+        def group(asked: Policy, report: Callable[[int], None]) -> Classes:
+            return grouped(encoded, asked, seed=seed, secret=Secret.of(None), threads=cores, progress=report)
 
-    def largest(self, policy: Policy, name: str, by: By, max_loss: float) -> tuple[int | None, list[Trial]]:
+        def measure(asked: Policy, made: Classes) -> Mapping[str, Any]:
+            lost = loss(encoded.lines, made.widths(encoded.lines), made.sizes)
+            broken = unmet(encoded, made, asked.privacy)
+            if broken:
+                raise UnkeptError(f"The classes do not satisfy {broken[0].describe()}: a bug in rothko.")
+            return {"loss": lost, "notes": made.notes}
+
+        return cls(
+            rows=encoded.rows, timings=timings, check=check, group=group, measure=measure, encoded=encoded, seed=seed,
+            threads=cores, **repeated,
+        )  # fmt: skip
+
+    def largest(self, name: str, policy: Policy, by: By, max_loss: float) -> tuple[Largest, list[TableTrial]]:
         """The largest k or l that is found to stay within a bound, and the trials that looked for it."""
-        tried: list[Trial] = []
+        tried: list[TableTrial] = []
 
         def within(value: int) -> bool:
-            tried.append(self.trial(asking(policy, by, value), name))
-            lost = tried[-1].loss
-            return lost is not None and lost.gcp <= max_loss
+            asked = asking(policy, by, value)
+            tried.append(self.trial(empty(name, asked), asked))
+            lost = tried[-1].lost
+            return lost is not None and lost <= max_loss
 
-        return bisect(within, self.encoded.rows), tried
+        value = bisect(within, max(self.rows, 2))
+        above = min((int(trial.at(by)) for trial in tried if trial.at(by) > (value or 0)), default=None)
+        if value is None:
+            reason = tried[0].reason or f"at {by} = 2 the loss is {tried[0].lost:.4f} already"
+            return Largest(name, None, None, above, reason), tried
+        return Largest(name, value, next(trial.lost for trial in tried if trial.at(by) == value), above), tried
 
-    def frontier(self, by: By, trials: Iterable[Trial]) -> Frontier:
+    def frontier(self, by: By, trials: Iterable[TableTrial]) -> TableFrontier:
         """What the trials found."""
-        names = tuple(line.name for line in self.encoded.lines)
-        return Frontier(self.encoded.rows, names, by, tuple(trials), dict(self.timings), self.seed, self.threads)
+        return TableFrontier(
+            records=self.rows, quasi_identifiers=tuple(line.name for line in self.encoded.lines), by=by,
+            trials=tuple(trials), timings=dict(self.timings), seed=self.seed, threads=self.threads,
+        )  # fmt: skip
+
+
+def empty(name: str, policy: Policy) -> TableTrial:
+    """The trial of a policy, before it is run: its k and its l, the largest where there are several."""
+
+    def asked(by: By) -> Any:
+        return max((getattr(r, by) for r in policy.privacy if hasattr(r, by)), default=None)
+
+    return TableTrial(method=name, k=asked("k"), l=asked("l"))
 
 
 def unmet(encoded: Encoded, partition: Classes, requirements: Sequence[Requirement]) -> list[Requirement]:
@@ -451,42 +394,9 @@ def unmet(encoded: Encoded, partition: Classes, requirements: Sequence[Requireme
 
 
 def _methods(policy: Policy, asked: Sequence[Any]) -> dict[str, Any]:
-    """What each method is called in the results → the method, each once."""
-    if isinstance(asked, str) or not asked:
-        raise PolicyError("Name the methods to compare in a list, such as mondrian and hilbert.")
-    found = {}
-    for one in asked:
-        method = policy.method if one == policy.method.name else policy.but(method=one).method
-        found[label(method)] = method
-    return found
+    """What each method is called in the results → the method; the policy's own keeps its options."""
 
+    def read(one: Any) -> Any:
+        return policy.method if one == policy.method.name else policy.but(method=one).method
 
-def _asked(policy: Policy, by: By) -> Any:
-    """The k or l that a policy asks for; the largest where there are several."""
-    return max((getattr(r, by) for r in policy.privacy if hasattr(r, by)), default=None)
-
-
-def _largest(method: str, by: By, value: int | None, tried: Sequence[Trial]) -> Largest:
-    """What the runs of one method say."""
-    above = min((int(trial.at(by)) for trial in tried if trial.at(by) > (value or 0)), default=None)
-    if value is None:
-        first = tried[0]
-        lost = None if first.loss is None else first.loss.gcp
-        reason = first.reason or f"at {by} = 2 the loss is {lost:.4f} already"
-        return Largest(method, None, None, above, reason)
-    at = next(trial for trial in tried if trial.at(by) == value)
-    assert at.loss is not None
-    return Largest(method, value, at.loss.gcp, above)
-
-
-def _share(progress: Progress, i: int, trials: int, rows: int) -> Callable[[int], None]:
-    """Reports how far one of several trials has come."""
-    done = 0
-
-    def report(records: int) -> None:
-        nonlocal done
-        done = min(done + records, rows)
-        progress("compare", i * rows + done, trials * rows)
-
-    report(0)
-    return report
+    return each_once(asked, read, "mondrian and hilbert")

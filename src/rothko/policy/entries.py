@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from rothko.data.hierarchy.spec import HierarchySpec, as_integer
 from rothko.errors import PolicyError
@@ -45,26 +45,39 @@ def engines() -> dict[str, Any]:
     return dict(ENGINES)
 
 
-def read(written: Any, known: dict[str, Any], noun: str) -> Any:
+class Said(NamedTuple):
+    """How mistakes in an entry are told: within a policy, where a path says which entry it is, or by themselves."""
+
+    form: str = "{noun} is one name and its parameters, {{name: {{parameter: value}}}}, not {written}"
+    name: str = "{name} is not {noun}; {hint}"
+    parameter: str = "unknown parameter {parameter}; {hint}"
+    within: bool = True
+    """Whether a path is told."""
+
+
+IN_A_POLICY = Said()
+
+
+def read(written: Any, known: Mapping[str, Any], noun: str, said: Said = IN_A_POLICY) -> Any:
     """Make what was written as an object, a name, or a name and its parameters."""
     if isinstance(written, tuple(known.values())):
         return written
     noun = f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
     entry = {written: {}} if isinstance(written, str) else written
     if not isinstance(entry, Mapping) or len(entry) != 1:
-        raise MistakeError(
-            f"{noun} is one name and its parameters, {{name: {{parameter: value}}}}, not {show(written)}"
-        )
+        raise MistakeError(said.form.format(noun=noun, written=show(written)))
     [(name, given)] = entry.items()
     if name not in known:
-        raise MistakeError(f"{show(name)} is not {noun}; {hint(name, known)}", key=str(name))
+        told = said.name.format(name=show(name), noun=noun, hint=hint(name, known))
+        raise MistakeError(told, key=str(name))
+    at = (name,) if said.within else ()
     parameters = {parameter.name: parameter for parameter in parameters_of(known[name])}
     given = {} if given is None else given
     if not isinstance(given, Mapping):
         first = next(iter(parameters), "parameter")
         raise MistakeError(f"the parameters are a mapping such as {{{first}: …}}, not {show(given)}", at=(name,))
     mistakes = [
-        Mistake((name,), f"unknown parameter {show(key)}; {hint(key, parameters)}", str(key))
+        Mistake(at, said.parameter.format(of=name, parameter=show(key), hint=hint(key, parameters)), str(key))
         for key in given
         if key not in parameters
     ]
@@ -78,10 +91,21 @@ def read(written: Any, known: dict[str, Any], noun: str) -> Any:
     try:
         return known[name](**{key: _frozen(value) for key, value in given.items()})
     except PolicyError as error:
-        if isinstance(error, MistakeError) and error.mistakes[0].path[:1] == (name,):
+        if not said.within or (isinstance(error, MistakeError) and error.mistakes[0].path[:1] == (name,)):
             raise  # it says itself which parameter it is
         # The path already says which one it is.
         raise MistakeError(str(error).removeprefix(f"{name}: ").removesuffix("."), at=(name,)) from None
+
+
+def read_requirement(written: Any) -> Any:
+    """Make a requirement of a table; what is asked of sets alone is refused with the command that takes it."""
+    from rothko.privacy import SET_REQUIREMENTS
+
+    known = requirements()
+    name = getattr(written, "name", None) or (next(iter(written), None) if isinstance(written, Mapping) else written)
+    if isinstance(name, str) and name in SET_REQUIREMENTS and name not in known:
+        raise MistakeError(f"{name} is about records that are sets of items, and this is a table; use rothko sets")
+    return read(written, known, "requirement")
 
 
 def parameters_of(cls: Any) -> list[Field[Any]]:

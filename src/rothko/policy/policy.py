@@ -189,7 +189,7 @@ class Policy(BaseModel):
     privacy: tuple[
         Annotated[
             Requirement,
-            PlainValidator(lambda v: policy_entries.read(v, policy_entries.requirements(), "requirement")),
+            PlainValidator(policy_entries.read_requirement),
             PlainSerializer(policy_entries.write),
         ],
         ...,

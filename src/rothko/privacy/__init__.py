@@ -11,6 +11,7 @@ from rothko.privacy.categories import PAlpha
 from rothko.privacy.closeness import TCloseness
 from rothko.privacy.combined import AlphaK, PSensitive
 from rothko.privacy.diversity import DistinctLDiversity, EntropyLDiversity, FrequencyLDiversity, RecursiveLDiversity
+from rothko.privacy.k1anonymity import K1Anonymity
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.privacy.moments import SquaredErrorDiversity, VarianceDiversity
 from rothko.privacy.requirement import Requirement
@@ -32,13 +33,17 @@ REQUIREMENTS: dict[str, type[Requirement]] = {
     )
 }
 """Policy name → requirement."""
+SET_REQUIREMENTS: dict[str, type[Requirement]] = {cls.name: cls for cls in (KAnonymity, K1Anonymity)}
+"""Name → requirement of records that are sets, which a method for them meets."""
 
 __all__ = [
     "REQUIREMENTS",
+    "SET_REQUIREMENTS",
     "AlphaK",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "FrequencyLDiversity",
+    "K1Anonymity",
     "KAnonymity",
     "PAlpha",
     "PSensitive",

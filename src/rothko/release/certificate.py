@@ -59,17 +59,10 @@ class Seal:
     """Seconds by stage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """A record of one release."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """What every certificate says: the files that were written, and how they came about."""
 
-    policy: Policy
-    verification: Verification
-    loss: Loss
-    seed: int
-    engine: str
-    engine_reason: str
-    suppressed: int = 0
     notes: tuple[str, ...] = ()
     timings: dict[str, float] = field(default_factory=dict)
     file: str | None = None
@@ -80,10 +73,6 @@ class Certificate:
     """Other files that are released with it → their hashes."""
     recoding: dict[str, str] = field(default_factory=dict)
     """Files of the recoding, which is not released → their hashes."""
-    io: Io | None = None
-    """What the engine read and wrote; None for the one in memory."""
-    key: str | None = None
-    """Where the secret comes from that parts equal records or groups: drawn, or given; None where there is no need."""
 
     def sealed(self, seal: Seal) -> Self:
         """The certificate of what was written."""
@@ -98,6 +87,45 @@ class Certificate:
             notes=(*self.notes, *seal.notes),
             timings=self.timings | stages,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        raise NotImplementedError
+
+    @property
+    def _files(self) -> dict[str, Any]:
+        named = {} if self.file is None else {self.file: self.sha256, **self.beside}
+        return {"file": self.file, "file_sha256": self.sha256, "files": named}
+
+    @property
+    def _making(self) -> dict[str, Any]:
+        seconds = {stage: round(taken, 4) for stage, taken in self.timings.items()}
+        return {"versions": {name: version(name) for name in LIBRARIES}, "seconds": seconds}
+
+    def to_json(self) -> str:
+        """The certificate as it is saved."""
+        return json_text.dump(self.to_dict()) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the certificate as JSON."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate(Sealed):
+    """A record of one release of a table."""
+
+    policy: Policy
+    verification: Verification
+    loss: Loss
+    seed: int
+    engine: str
+    engine_reason: str
+    suppressed: int = 0
+    io: Io | None = None
+    """What the engine read and wrote; None for the one in memory."""
+    key: str | None = None
+    """Where the secret comes from that parts equal records or groups: drawn, or given; None where there is no need."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -121,18 +149,7 @@ class Certificate:
             "notes": list(self.notes),
             "policy": self.policy.dump(),
             "policy_sha256": self.policy.digest,
-            "file": self.file,
-            "file_sha256": self.sha256,
-            "files": {} if self.file is None else {self.file: self.sha256, **self.beside},
+            **self._files,
             "recoding": self.recoding,
-            "versions": {name: version(name) for name in LIBRARIES},
-            "seconds": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+            **self._making,
         }
-
-    def to_json(self) -> str:
-        """The certificate as it is saved."""
-        return json_text.dump(self.to_dict()) + "\n"
-
-    def save(self, path: str | Path) -> None:
-        """Write the certificate as JSON."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")

@@ -18,8 +18,7 @@ handed and says how these are verified and certified::
             escaped=escaped,
         )
 
-A certificate is anything that can be ``sealed`` (told the names and hashes of what was written) and put into JSON: see
-:class:`rothko.release.certificate.Certificate`.
+A certificate is a :class:`rothko.release.certificate.Sealed`: it is told the names and hashes of what was written.
 """
 
 from __future__ import annotations
@@ -30,28 +29,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from rothko.release.certificate import Seal
+from rothko.release.certificate import Seal, Sealed
 from rothko.release.place import Place
 from rothko.release.staging import Staging, sha256
 from rothko.release.verify import Verification
 from rothko.release.write import Content, said_of
 
-
-class Sealable(Protocol):
-    """A certificate, as far as :func:`save` has to do with it."""
-
-    def sealed(self, seal: Seal) -> Self:
-        """The same, of what was written."""
-        ...
-
-    def to_json(self) -> str:
-        """As it is saved."""
-        ...
-
-
-Certified = TypeVar("Certified", bound=Sealable)
+Certified = TypeVar("Certified", bound=Sealed)
 
 
 class Saved(NamedTuple, Generic[Certified]):

@@ -6,14 +6,12 @@ network. The same results give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
-from rothko.comparison.compare import Frontier, Trial
-from rothko.comparison.trials import Tried
+from rothko.comparison.trials import Frontier, Trial
 from rothko.errors import MissingExtraError
-from rothko.sets.comparison import SetFrontier, SetTrial
 
 try:
     from matplotlib import rc_context
@@ -46,7 +44,7 @@ FRONTS = ("#999999", "#DDCC99")
 """Behind the points: the best of all methods, or of those that meet the same requirement."""
 MARKERS = "osD^vPX*"
 
-Found = Frontier | SetFrontier
+Found = Frontier[Any]
 """Of methods on a table, or on sets: GCP is lost, or utility."""
 
 
@@ -64,7 +62,7 @@ def draw(found: Found) -> dict[str, bytes]:
     return drawn
 
 
-def _of(found: Found, method: str) -> list[Trial | SetTrial]:
+def _of(found: Found, method: str) -> list[Trial]:
     """The trials of a method that have a loss."""
     return [trial for trial in found.trials if trial.method == method and trial.lost is not None]
 
@@ -87,8 +85,7 @@ def _loss(axes: Axes, found: Found) -> None:
 
 
 def _frontier(axes: Axes, found: Found) -> None:
-    fronts: Mapping[str, Sequence[Tried]] = found.fronts
-    for (name, front), colour in zip(fronts.items(), FRONTS, strict=False):
+    for (name, front), colour in zip(found.fronts.items(), FRONTS, strict=False):
         best = sorted(front, key=lambda trial: (trial.at(found.by), _lost(trial)))
         axes.plot(
             [_lost(trial) for trial in best], [trial.at(found.by) for trial in best], color=colour, linewidth=4,
@@ -123,7 +120,7 @@ def _axis(found: Found) -> str:
     return f"{found.loss_name}: 0 exact … 1 nothing said"
 
 
-def _lost(trial: Tried) -> float:
+def _lost(trial: Trial) -> float:
     assert trial.lost is not None
     return trial.lost
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +26,8 @@ from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.errors import InputError, nearest
 from rothko.sets import records as sets
+from rothko.sets import tables
 from rothko.sets.records import Records
-from rothko.sets.utility import Utility, read_utility, with_utility
 
 LINES = (".txt", ".dat", ".basket", ".txt.gz", ".dat.gz", ".basket.gz")
 """Endings of files with a record on each line."""
@@ -34,6 +35,8 @@ BLOCK = 1 << 25
 """Bytes of a text file that are taken apart at a time."""
 CELLS = 1 << 22
 """Cells of a table that are read at a time."""
+Utility = Mapping[str, float] | str | Path | None
+"""Item → utility, a CSV file of both, or None for 1 each."""
 FORMS = ("auto", "lines", "list", "long", "boolean", "table")
 """How records lie in a file or a table."""
 
@@ -91,7 +94,7 @@ def read_records(data: Any, reading: Reading | None = None, *, utility: Utility 
     if isinstance(utility, str | Path):
         utility = read_utility(utility, encoding=how.encoding)
     if utility is not None:
-        records = with_utility(records, utility)
+        records = sets.with_utility(records, utility)
     return records
 
 
@@ -130,10 +133,10 @@ def _from_source(source: Source, how: Reading) -> Records:
                 raise InputError("Long form needs the column of the record and the one of the item (--record, --item).")
             wanted = [_column(name, source) for name in (how.record, how.item, how.worth) if name is not None]
             pieces = source.batches(wanted, as_text=[how.record, how.item])
-            return sets.from_long(pieces, record=how.record, item=how.item, worth=how.worth)
+            return tables.from_long(pieces, record=how.record, item=how.item, worth=how.worth)
         case "boolean":
             chosen = _chosen(how.columns, source)
-            return _in_pieces(source.batches(chosen, rows=_rows(chosen)), sets.from_booleans)
+            return _in_pieces(source.batches(chosen, rows=_rows(chosen)), tables.from_booleans)
         case _:
             return _read_table(source, how)
 
@@ -142,10 +145,10 @@ def _read_table(source: Source, how: Reading) -> Records:
     """Cells as items; ancestors when all are known, so that what has none is counted over all records."""
     chosen = _chosen(how.columns, source)
     for name in (*how.bins, *how.hierarchies):
-        sets.check_column(name, chosen)
+        _check_column(name, chosen)
     plain = [name for name in chosen if name not in how.bins]
     pieces = source.batches(chosen, as_text=plain, rows=_rows(chosen))
-    records = _in_pieces(pieces, lambda piece: sets.from_table(piece, bins=how.bins))
+    records = _in_pieces(pieces, lambda piece: tables.from_table(piece, bins=how.bins))
     for name, hierarchy in how.hierarchies.items():
         records = sets.with_ancestors(records, hierarchy, prefix=f"{name}=")
     return records
@@ -180,6 +183,12 @@ def _column(name: str, source: Source) -> str:
     return name
 
 
+def _check_column(name: str, names: Sequence[str]) -> None:
+    """Refuse a column that is not there."""
+    if name not in names:
+        raise InputError(f"There is no column {name!r}; {nearest(name, names)}")
+
+
 def _chosen(columns: Sequence[str] | None, source: Source) -> list[str]:
     return list(source.names) if columns is None else [_column(name, source) for name in columns]
 
@@ -199,6 +208,31 @@ def _in_pieces(pieces: Iterable[pa.Table], read: Callable[[pa.Table], Records]) 
         items.append(sets.renumbered(some.items, some.names, numbers))
         lengths.append(np.diff(some.starts))
     return _put_together(items, lengths, numbers)
+
+
+# ── Utilities
+
+
+def read_utility(path: str | Path, *, encoding: str | None = None) -> dict[str, float]:
+    """Utilities from a file with the columns ``item`` and ``utility``, or with an item and a number in each row."""
+    source = open_source(path, csv=CsvOptions(encoding=encoding))
+    if len(source.names) != 2 and not {"item", "utility"} <= set(source.names):
+        raise InputError(f"{source.label} has {len(source.names)} columns; utilities need 'item' and 'utility'.")
+    columns = ("item", "utility") if {"item", "utility"} <= set(source.names) else source.names
+    table = source.read(columns, as_text=[columns[0]])
+    items = tables.cells(table.column(0), "item")  # by this name: without a header, what is taken for one is an item
+    if items.null_count:
+        raise InputError(f"{source.label} has {items.null_count:,} rows without an item; remove them.")
+    names = items.to_pylist()
+    values = tables.numbers_of(table.column(1), "utility")
+    again = [name for name, times in Counter(names).items() if times > 1]
+    if again:
+        raise InputError(
+            f"{source.label} tells the utility of {len(again):,} items more than once; leave one row for each "
+            "(--show-values lists them).",
+            values=again,
+        )
+    return dict(zip(names, values.tolist(), strict=True))
 
 
 # ── A record a line

@@ -4,11 +4,10 @@ In memory a matrix in CSR form: int32 items, sorted and without repetition withi
 40 items take 3.5 GB. Items are numbered in the order of their texts, so that the numbers do not depend on the order of
 the records.
 
-They come from text with a record a line (:mod:`rothko.sets.files`), a list column, long form (record, item),
-boolean columns, a SciPy CSR matrix, lists, or a table whose cells become items ``column=value``, numbers by bins
-(Podgursky, "Practical k-Anonymity on Large Datasets", chapter III and the Adults dataset of chapter V). Of a hierarchy
-all ancestors become items, too (Table 10 there). A record without items is kept, an item that stands twice in a record
-counts once. Messages say where and how many, never which.
+They come from lists, a list column, a SciPy CSR matrix, a table (:mod:`rothko.sets.tables`), or text with a record a
+line (:mod:`rothko.sets.files`). Of a hierarchy all ancestors become items, too (Podgursky, "Practical k-Anonymity on
+Large Datasets", Table 10). A record without items is kept, an item that stands twice in a record counts once. Messages
+say where and how many, never which.
 """
 
 from __future__ import annotations
@@ -24,9 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
-from rothko.errors import InputError, nearest
-from rothko.sets.cells import binned, cells, numbers_of
-from rothko.sets.utility import Utility, with_utility
+from rothko.errors import InputError
 
 STEP = 1 << 24
 """Items that are given other numbers at a time."""
@@ -86,7 +83,11 @@ class Records:
 
 
 def from_arrays(
-    starts: NDArray[Any], items: NDArray[Any], names: pa.Array | Sequence[str], *, utility: Utility = None
+    starts: NDArray[Any],
+    items: NDArray[Any],
+    names: pa.Array | Sequence[str],
+    *,
+    utility: Mapping[str, float] | None = None,
 ) -> Records:
     """Records from a matrix in CSR form, whose items may be in any order and repeated.
 
@@ -127,7 +128,7 @@ def joined(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
     return whole
 
 
-def from_lists(lists: Iterable[Iterable[object]], *, utility: Utility = None) -> Records:
+def from_lists(lists: Iterable[Iterable[object]], *, utility: Mapping[str, float] | None = None) -> Records:
     """Records from lists of items.
 
     >>> from_lists([["tea", "milk"], ["tea"]], utility={"tea": 2}).total_utility()
@@ -153,7 +154,7 @@ def _item_text(item: object, record: int) -> str:
     return text
 
 
-def from_list_column(column: pa.Array | pa.ChunkedArray, *, utility: Utility = None) -> Records:
+def from_list_column(column: pa.Array | pa.ChunkedArray) -> Records:
     """Records from an Arrow list column; a missing list is a record without items.
 
     >>> from_list_column(pa.array([["a", "b"], None])).starts.tolist()
@@ -161,14 +162,18 @@ def from_list_column(column: pa.Array | pa.ChunkedArray, *, utility: Utility = N
     """
     if not is_list(column.type):
         raise InputError(f"The column is of type {column.type}, not a list of items.")
-    lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(lists, pa.ChunkedArray):
-        lists = pa.concat_arrays(lists.chunks)
+    lists = one_array(column)
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
-    items, names = _numbered(lists.flatten())
-    return from_arrays(starts, items, names, utility=utility)
+    return from_arrays(starts, *numbered(lists.flatten()))
+
+
+def one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column in one piece."""
+    if isinstance(column, pa.Array):
+        return column
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -176,15 +181,11 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def _numbered(texts: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
+def numbered(texts: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
     """Items as numbers, and their texts."""
     if texts.null_count:
         raise InputError(f"{texts.null_count:,} items are missing.")
     encoded = texts if pa.types.is_dictionary(texts.type) else pc.dictionary_encode(texts)
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks() if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.chunk(0)
     # A dictionary may say things that no record has, and the same twice.
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     used = np.flatnonzero(np.bincount(codes, minlength=len(encoded.dictionary)))
@@ -197,10 +198,8 @@ def _numbered(texts: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.
     return codes.astype(np.int32), names
 
 
-def _texts(names: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
-    texts = names if isinstance(names, pa.Array | pa.ChunkedArray) else pa.array(names, pa.large_string())
-    if isinstance(texts, pa.ChunkedArray):
-        texts = pa.concat_arrays(texts.chunks) if texts.num_chunks else pa.array([], pa.large_string())
+def _texts(names: pa.Array | Sequence[str]) -> pa.Array:
+    texts = names if isinstance(names, pa.Array) else pa.array(names, pa.large_string())
     try:
         texts = texts.cast(pa.large_string())
     except pa.ArrowException:
@@ -216,95 +215,7 @@ def renumbered(codes: NDArray[np.int32], names: pa.Array, known: dict[str, int])
     return np.array([known.setdefault(name, len(known)) for name in names.to_pylist()], dtype=np.int32)[codes]
 
 
-def from_long(pieces: Iterable[pa.Table], *, record: str, item: str, worth: str | None = None) -> Records:
-    """Records from rows of one item each, some rows at a time.
-
-    Records come in the order of their first row. A row without an item stands for a record that may have no other.
-
-    Parameters
-    ----------
-    record, item, worth
-        The columns: to which record a row belongs, the item, and its utility, which must be the same in all rows of an
-        item.
-
-    Examples
-    --------
-    >>> rows = pa.table({"who": ["a", "b", "a"], "what": ["tea", None, "gin"]})
-    >>> from_long([rows], record="who", item="what").to_lists()
-    [['gin', 'tea'], []]
-    """
-    from rothko.kernels.sets.records import count_items
-
-    owners: dict[str, int] = {}
-    numbers: dict[str, int] = {}
-    of_parts: list[NDArray[np.int32]] = []
-    parts: list[NDArray[np.int32]] = []
-    told: list[NDArray[np.float64]] = []
-    missing = 0
-    for piece in pieces:
-        keys, texts = cells(piece.column(record), record), cells(piece.column(item), item)
-        missing += keys.null_count
-        if missing:
-            continue
-        present = pc.is_valid(texts)
-        of_parts.append(renumbered(*_numbered(keys), owners)[present.to_numpy(zero_copy_only=False)])
-        parts.append(renumbered(*_numbered(texts.drop_null()), numbers))
-        if worth is not None:
-            told.append(numbers_of(piece.column(worth).filter(present), worth))
-    if missing:
-        raise InputError(f"{missing:,} rows have no {record!r}.")
-    of, items, names = joined(of_parts), joined(parts), list(numbers)
-    starts = np.zeros(len(owners) + 1, dtype=np.int64)
-    np.cumsum(count_items(of, len(owners)), out=starts[1:])
-    utility = None if worth is None else _agreed(items, names, np.concatenate(told), worth)
-    if (of[1:] < of[:-1]).any():
-        items = items[np.argsort(of, kind="stable")]
-    return from_arrays(starts, items, names, utility=utility)
-
-
-def _agreed(items: NDArray[np.int32], names: list[str], values: NDArray[np.float64], column: str) -> dict[str, float]:
-    """The utility of each item, which all its rows tell alike."""
-    least = np.full(len(names), np.inf)
-    most = np.full(len(names), -np.inf)
-    np.minimum.at(least, items, values)
-    np.maximum.at(most, items, values)
-    differing = int((least != most).sum())
-    if differing:
-        raise InputError(f"{column!r} tells more than one utility for {differing:,} of {len(names):,} items.")
-    return dict(zip(names, least.tolist(), strict=True))
-
-
-def from_booleans(table: pa.Table, *, columns: Sequence[str] | None = None, utility: Utility = None) -> Records:
-    """Records from a table with one column for each item: true, or a number other than 0, where a record has it.
-
-    >>> from_booleans(pa.table({"tea": [True, False], "milk": [1, 1]})).to_lists()
-    [['milk', 'tea'], ['milk']]
-    """
-    names = list(table.column_names if columns is None else columns)
-    rows: list[NDArray[np.int64]] = []
-    for name in names:
-        check_column(name, table.column_names)
-        column = table.column(name)
-        if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
-            raise InputError(f"The column {name!r} is of type {column.type}, not true or false.")
-        if pa.types.is_integer(column.type):
-            if not pc.all(pc.is_in(column.drop_null(), pa.array([0, 1], column.type))).as_py():
-                raise InputError(f"The column {name!r} has numbers other than 0 and 1.")
-            column = column.cast(pa.bool_())
-        rows.append(np.flatnonzero(pc.fill_null(column.cast(pa.bool_()), False).to_numpy()))
-    counts = np.zeros(table.num_rows + 1, dtype=np.int64)
-    for having in rows:
-        counts[having + 1] += 1
-    starts = np.cumsum(counts)
-    items = np.empty(starts[-1], dtype=np.int32)
-    filled = starts[:-1].copy()
-    for number, having in enumerate(rows):
-        items[filled[having]] = number
-        filled[having] += 1
-    return from_arrays(starts, items, names, utility=utility)
-
-
-def from_csr(matrix: Any, *, names: Sequence[str] | None = None, utility: Utility = None) -> Records:
+def from_csr(matrix: Any, *, names: Sequence[str] | None = None) -> Records:
     """Records from a SciPy sparse matrix: a row each, with the items whose entries are not 0."""
     sparse = matrix.tocsr(copy=True)
     sparse.eliminate_zeros()
@@ -312,66 +223,7 @@ def from_csr(matrix: Any, *, names: Sequence[str] | None = None, utility: Utilit
     texts = [str(j) for j in range(width)] if names is None else list(names)
     if len(texts) != width:
         raise InputError(f"There are {len(texts):,} names for the {width:,} columns of the matrix.")
-    return from_arrays(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), texts, utility=utility)
-
-
-def from_table(
-    table: pa.Table,
-    *,
-    columns: Sequence[str] | None = None,
-    bins: Mapping[str, float] | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    utility: Utility = None,
-) -> Records:
-    """Records from a table: each cell becomes an item ``column=value``; a missing cell none.
-
-    Parameters
-    ----------
-    columns
-        The columns to take; all by default.
-    bins
-        Column of numbers → width of its bins: with ``{"age": 5}`` the age 37 becomes ``age=[35, 40)``.
-    hierarchies
-        Column → hierarchy, of which all ancestors of a value become items, too.
-
-    Examples
-    --------
-    >>> people = pa.table({"age": [37, 41], "sex": ["F", None]})
-    >>> from_table(people, bins={"age": 5}).to_lists()
-    [['age=[35, 40)', 'sex=F'], ['age=[40, 45)']]
-    """
-    names = list(table.column_names if columns is None else columns)
-    bins, hierarchies = bins or {}, hierarchies or {}
-    for name in names:
-        check_column(name, table.column_names)
-    for name in (*bins, *hierarchies):
-        check_column(name, names)
-    coded: list[NDArray[np.int64]] = []
-    labels: list[pa.Array] = []
-    before = 0
-    for name in names:
-        column = table.column(name)
-        texts = binned(column, bins[name], name) if name in bins else cells(column, name)
-        encoded = pc.dictionary_encode(texts)
-        codes = pc.fill_null(encoded.indices.cast(pa.int64()), -1).to_numpy()
-        coded.append(np.where(codes >= 0, codes + before, -1))
-        start, none = pa.scalar(f"{name}=", pa.large_string()), pa.scalar("", pa.large_string())
-        labels.append(pc.binary_join_element_wise(start, encoded.dictionary, none))
-        before += len(encoded.dictionary)
-    matrix = np.stack(coded, axis=1) if coded else np.empty((table.num_rows, 0), dtype=np.int64)
-    starts = np.zeros(table.num_rows + 1, dtype=np.int64)
-    np.cumsum((matrix >= 0).sum(axis=1), out=starts[1:])
-    texts = pa.concat_arrays([*labels, pa.array([], pa.large_string())])
-    records = from_arrays(starts, matrix[matrix >= 0].astype(np.int32), texts)
-    for name, hierarchy in hierarchies.items():
-        records = with_ancestors(records, hierarchy, prefix=f"{name}=")
-    return with_utility(records, utility)
-
-
-def check_column(name: str, names: Sequence[str]) -> None:
-    """Refuse a column that is not there."""
-    if name not in names:
-        raise InputError(f"There is no column {name!r}; {nearest(name, names)}")
+    return from_arrays(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), texts)
 
 
 # ── What records are made of
@@ -424,3 +276,41 @@ def with_ancestors(records: Records, hierarchy: Hierarchy, *, prefix: str = "") 
     worth = dict(zip(names, records.utility.tolist(), strict=True))
     made = from_arrays(starts, items, list(number), utility={name: worth.get(name, 1.0) for name in number})
     return replace(made, notes=records.notes)
+
+
+def with_utility(records: Records, utility: Mapping[str, float] | None) -> Records:
+    """The records with other utilities; items that are not named have 1.
+
+    >>> with_utility(from_lists([["tea", "milk"]]), {"tea": 7}).utility.tolist()
+    [1.0, 7.0]
+    """
+    if utility is None:
+        return replace(records, utility=np.ones(records.size))
+    told = dict(utility)
+    names: list[str] = records.names.to_pylist()
+    unknown = sorted(map(str, set(told) - set(names)))
+    if unknown:
+        raise InputError(
+            f"{len(unknown):,} of {len(told):,} items with a utility are in no record; remove them, or correct their "
+            "names (--show-values lists them).",
+            values=unknown,
+        )
+    worth = np.array([_worth(told.get(name, 1.0)) for name in names], dtype=np.float64)
+    bad = [names[i] for i in np.flatnonzero(~((worth >= 0) & np.isfinite(worth)))]
+    if bad:
+        raise InputError(
+            f"{len(bad):,} of {len(told):,} utilities are negative, missing, infinite or no number; each must be 0 or "
+            "more (--show-values lists the items).",
+            values=bad,
+        )
+    notes = records.notes
+    if len(told) < len(names):
+        notes = (*notes, f"{len(names) - len(told):,} of {len(names):,} items have no utility of their own; it is 1.")
+    return replace(records, utility=worth, notes=notes)
+
+
+def _worth(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan

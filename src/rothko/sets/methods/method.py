@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.errors import PolicyError, nearest
+from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.sets.records import Records
 
 Progress = Callable[[int], None]
@@ -27,8 +28,15 @@ class SetMethod:
 
     name: ClassVar[str]
     """The name on the command line and in Python."""
-    model: ClassVar[str] = "k-anonymity"
-    """The requirement that it meets."""
+    requirement: ClassVar[type[KAnonymity] | type[K1Anonymity]] = KAnonymity
+    """What it meets."""
+
+    def meeting(self, k: object) -> KAnonymity | K1Anonymity:
+        """What it meets with this k; an error where that is none."""
+        try:
+            return self.requirement(k=k)  # type: ignore[arg-type]
+        except PolicyError as error:
+            raise PolicyError(str(error).removeprefix(f"{self.requirement.name}: ")) from None
 
     def group(self, records: Records, k: int, *, seed: int, threads: int, progress: Progress) -> NDArray[np.int32]:
         """The class of each record, numbered from 0 without gaps; every class has at least k records.
@@ -42,7 +50,7 @@ class SetMethod:
 class SetK1Method(SetMethod):
     """Base of the methods that publish a set of its own for every record."""
 
-    model: ClassVar[str] = "k1-anonymity"
+    requirement = K1Anonymity
 
     def publish(
         self, records: Records, k: int, seed: int, *, threads: int = 1, progress: Progress = lambda _: None
