@@ -20,7 +20,8 @@ from rothko.data.hierarchy import spec as hierarchy_spec
 from rothko.engines import ENGINES
 from rothko.errors import PolicyError
 from rothko.methods import METHODS
-from rothko.policy.policy import Column, Policy
+from rothko.policy.column import Column
+from rothko.policy.policy import Policy
 from rothko.privacy import REQUIREMENTS
 from rothko.sets.methods import SET_METHODS
 from rothko.workload import TASKS

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from typer.testing import CliRunner
 
+from rothko import calibrate
 from rothko.cli import app
-from rothko.engines import calibrate, plan
+from rothko.engines import plan
 from rothko.engines.options import RothkoS
 from rothko.errors import InputError, PolicyError
 

@@ -20,7 +20,8 @@ from rothko.data.hierarchy.spec import HierarchySpec
 from rothko.data.schema import Role
 from rothko.engines import ENGINES, Auto, RothkoS, RothkoT
 from rothko.errors import OutputError, PolicyError
-from rothko.policy.policy import Column, Policy
+from rothko.policy.column import Column
+from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
 EXAMPLE = """\

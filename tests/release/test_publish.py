@@ -21,7 +21,8 @@ from rothko.data.typed import typed
 from rothko.errors import PolicyError
 from rothko.methods import Mondrian
 from rothko.methods.classes import Classes, LocalClasses
-from rothko.policy.policy import Column, Policy
+from rothko.policy.column import Column
+from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from rothko.release import publish as publishing
 from rothko.release.publish import ROOT, Published, published_names, range_labels, region_labels

@@ -16,7 +16,8 @@ import rothko as rk
 from rothko.data.fold import folded, look_alikes
 from rothko.data.typed import typed_column
 from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning
-from rothko.policy.policy import Column, Policy
+from rothko.policy.column import Column
+from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity
 from rothko.release.value_sql import _folded
 from rothko.release.verify import verify

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rothko.data.encode import encode_line
 from rothko.data.line import Line
 from rothko.errors import InputError, PolicyError
-from rothko.policy.policy import Column
+from rothko.policy.column import Column
 from rothko.workload.boxes import boxes
 from rothko.workload.predicate import parse
 

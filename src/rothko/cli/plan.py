@@ -10,7 +10,7 @@ import typer
 from rothko.cli import options
 
 if TYPE_CHECKING:
-    from rothko.engines.calibrate import Speed
+    from rothko.calibrate import Speed
     from rothko.engines.plan import Plan
     from rothko.privacy.confidence import Test
 
@@ -50,8 +50,8 @@ def plan(
 
     After LeFevre, DeWitt, Ramakrishnan (TODS 2008, section 5.3). No data is needed.
     """
+    from rothko.calibrate import calibrate
     from rothko.cli import console
-    from rothko.engines.calibrate import calibrate
     from rothko.engines.options import RothkoS
     from rothko.engines.plan import plan as foretell
 

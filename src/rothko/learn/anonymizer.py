@@ -22,8 +22,9 @@ from rothko.data.source.source import Source
 from rothko.errors import InputError, PolicyError
 from rothko.flow import in_memory
 from rothko.learn.regions import FORMS, Form, Regions, known_form
+from rothko.policy.column import Column
 from rothko.policy.draft import as_policy
-from rothko.policy.policy import Column, Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from rothko.progress import count_threads
 from rothko.release.recoding.recoding import Recoding

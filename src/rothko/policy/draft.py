@@ -26,8 +26,9 @@ from rothko.data.source.open import open_source
 from rothko.data.typed import NUMBER, typed
 from rothko.errors import InputError
 from rothko.policy import yaml as yaml_lines
+from rothko.policy.column import Column
 from rothko.policy.column_names import ABOUT, IDENTIFIERS, KNOWN, MEASURES, POSTAL, SENSITIVE, WEIGHTS, named
-from rothko.policy.policy import Column, Policy
+from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
 # ── what values look like ────────────────────────────────────────────────────────────────────────

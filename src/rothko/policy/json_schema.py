@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from rothko.data.hierarchy.spec import EXAMPLES, DateUnit, HierarchySpec
 from rothko.data.schema import Role
 from rothko.policy.entries import engines, is_needed, methods, parameters_of, requirements, tasks
-from rothko.policy.policy import ColumnType, Publish, RowOrder
+from rothko.policy.wording import ColumnType, Publish, RowOrder
 
 
 def json_schema() -> dict[str, Any]:

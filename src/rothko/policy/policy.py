@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 from pydantic import (
     BaseModel,
@@ -28,12 +28,14 @@ from pydantic import (
     model_validator,
 )
 
-from rothko.data.hierarchy.spec import HierarchySpec
 from rothko.data.schema import Role
 from rothko.errors import OutputError, PolicyError
 from rothko.mistakes import KeyPath, Mistake, MistakeError, hint, sentence, show
 from rothko.policy import entries as policy_entries
 from rothko.policy import yaml as yaml_lines
+from rothko.policy.column import Column
+from rothko.policy.json_schema import json_schema
+from rothko.policy.wording import EXAMPLES, Publish, RowOrder, mistakes_of
 from rothko.policy.yaml import Flow
 
 if TYPE_CHECKING:
@@ -42,83 +44,6 @@ if TYPE_CHECKING:
     from rothko.workload.tasks import Model
 else:  # importing a policy loads no requirement; pydantic leaves the checking to `policy_entries.read` anyway
     Requirement = Task = Any
-
-ColumnType = Literal["auto", "number", "text", "date", "timestamp"]
-Publish = Literal["range", "region", "mean", "bounds"]
-RowOrder = Literal["random", "keep"]
-
-
-class Column(BaseModel):
-    """What one column is, and how its values are read and generalised.
-
-    Attributes
-    ----------
-    role
-        What the column is to somebody who tries to find a person.
-    type
-        How the values are read; ``auto`` looks at the data.
-    hierarchy
-        How the values are generalised; None ranks them on a line.
-    order
-        The values of an ordinal text column, from the first to the last.
-    weight
-        How much a loss in this column counts beside the others.
-    fold
-        Count texts as one value that differ in case, blanks or Unicode form alone; they leave as they are.
-
-    Examples
-    --------
-    >>> Column(role="quasi-identifier", hierarchy={"mask": "right"}).hierarchy
-    HierarchySpec(kind='mask', value='right')
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    role: Role
-    type: ColumnType = "auto"
-    hierarchy: (
-        Annotated[HierarchySpec, PlainValidator(HierarchySpec.of), PlainSerializer(lambda spec: spec.short())] | None
-    ) = None
-    order: tuple[str, ...] | None = None
-    weight: float = Field(default=1, gt=0, allow_inf_nan=False, strict=True)
-    fold: bool = Field(default=False, strict=True)
-
-    if not TYPE_CHECKING:  # the signature that type checkers derive from the fields stays
-
-        def __init__(self, **data: Any) -> None:
-            try:
-                super().__init__(**data)
-            except ValidationError as error:
-                raise MistakeError(mistakes=_mistakes(error, Column)) from None
-
-    @model_validator(mode="after")
-    def _belongs_to_the_role(self) -> Self:
-        takers = {key: [Role.QUASI_IDENTIFIER] for key in ("type", "hierarchy", "order", "weight")}
-        takers["type"] = [Role.QUASI_IDENTIFIER, Role.SENSITIVE]
-        takers["fold"] = [Role.SENSITIVE]
-        for key, roles in takers.items():
-            if self.role not in roles and getattr(self, key) != Column.model_fields[key].default:
-                names = " or ".join(roles)
-                raise MistakeError(f"{key!r} is only for role: {names}, this column is {self.role.value!r}", key=key)
-        return self
-
-    @model_validator(mode="after")
-    def _texts(self) -> Self:
-        if self.fold and self.type not in ("auto", "text"):
-            raise MistakeError(f"only text takes 'fold', this column is of type {self.type!r}", key="fold")
-        return self
-
-    @model_validator(mode="after")
-    def _ordinal(self) -> Self:
-        if self.order is None:
-            return self
-        if self.hierarchy is not None:
-            raise MistakeError("'hierarchy' and 'order' exclude each other; keep one of them", key="order")
-        if self.type not in ("auto", "text"):
-            raise MistakeError(f"only text takes 'order', this column is of type {self.type!r}", key="order")
-        if not self.order or len(set(self.order)) < len(self.order):
-            raise MistakeError("must list every value once", at=("order",))
-        return self
 
 
 class TextForm(BaseModel):
@@ -230,7 +155,7 @@ class Policy(BaseModel):
                 Mistake(("columns",), "no column is a quasi-identifier; give the role to those that may be known")
             )
         if not self.privacy:
-            mistakes.append(Mistake(("privacy",), f"must hold at least one requirement, {_MISSING['privacy']}"))
+            mistakes.append(Mistake(("privacy",), f"must hold at least one requirement, {EXAMPLES['privacy']}"))
         for i, requirement in enumerate(self.privacy):
             path: KeyPath = ("privacy", i, requirement.name)
             named = [("of", getattr(requirement, "of", None), Role.SENSITIVE)]
@@ -266,7 +191,7 @@ class Policy(BaseModel):
         try:
             return handler(data)
         except ValidationError as error:
-            raise PolicyError(sentence(_mistakes(error, Policy), info.context)) from None
+            raise PolicyError(sentence(mistakes_of(error, list(Policy.model_fields)), info.context)) from None
 
     def _misnamed(self, name: object, role: Role) -> str:
         if not isinstance(name, str):
@@ -475,8 +400,6 @@ class Policy(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Describe the policy file as JSON Schema (draft 2020-12), for editors and other tools."""
-        from rothko.policy.json_schema import json_schema
-
         return json_schema()
 
 
@@ -522,60 +445,3 @@ _UNFIT: dict[str, dict[Role, str]] = {
         Role.KEEP: "which is released as it is and needs no statistics; leave it out",
     },
 }
-
-# What pydantic finds wrong, in words that a person who has never heard of it can act on.
-
-_CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "role": ("a role", tuple(role.value for role in Role)),
-    "type": ("a type", get_args(ColumnType)),
-    "publish": ("a published form", get_args(Publish)),
-    "order": ("an order of rows", get_args(RowOrder)),
-}
-_MISSING = {
-    "role": f"one of {', '.join(Role)}",
-    "columns": "for example columns: {age: {role: quasi-identifier}}",
-    "privacy": "for example privacy: [{k-anonymity: {k: 10}}]",
-}
-_MESSAGES = {
-    "model_type": "a column is a mapping such as {role: keep}",
-    "dict_type": "must be a mapping from names to what is asked of them",
-    "tuple_type": "must be a list",
-    "string_type": "must be text",
-}
-
-
-def _mistakes(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
-    """Translate pydantic's findings about one model; those of its parts were translated by the parts."""
-    mistakes = []
-    for found in error.errors(include_url=False):
-        path, kind = found["loc"], found["type"]
-        inner = found.get("ctx", {}).get("error")
-        if isinstance(inner, MistakeError):
-            mistakes += [mistake._replace(path=path + mistake.path) for mistake in inner.mistakes]
-        elif kind == "extra_forbidden":
-            key = str(path[-1])
-            known = ["escape-formulas"] if path[:1] == ("csv",) else list(model.model_fields)
-            mistakes.append(Mistake(path[:-1], f"unknown key {key!r}; {hint(key, known)}", key))
-        elif kind == "missing":
-            key = str(path[-1])
-            mistakes.append(Mistake(path[:-1], f"the key {key!r} is missing; add it, {_MISSING[key]}"))
-        elif path[-1:] == ("[key]",):
-            mistakes.append(Mistake(path[:-2], f"a name must be text, not {show(found['input'])}"))
-        else:
-            mistakes.append(Mistake(path, _message(kind, path, found["input"]) or found["msg"]))
-    return mistakes
-
-
-def _message(kind: str, path: KeyPath, value: Any) -> str | None:
-    if not path:
-        return f"a policy is a mapping that has 'columns' and 'privacy', not {show(value)}"
-    if kind in ("enum", "literal_error"):
-        noun, choices = _CHOICES[str(path[-1])]
-        return f"{show(value)} is not {noun}; {hint(value, choices)}"
-    if kind == "model_type" and path == ("csv",):
-        return f"must be a mapping such as {{escape-formulas: true}}, not {show(value)}"
-    if kind == "bool_type":
-        return f"must be true or false, not {show(value)}"
-    if path[-1] == "weight":
-        return f"must be a number above 0, not {show(value)}"
-    return f"{_MESSAGES[kind]}, not {show(value)}" if kind in _MESSAGES else None

@@ -13,15 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.domain import Domain, Sensitive
 
-if TYPE_CHECKING:
-    from rothko.privacy.requirement import Requirement
+
+class Counted(Protocol):
+    """What a requirement must say for its sums to be counted."""
+
+    @property
+    def column(self) -> str | None:
+        """The sensitive column that it is about."""
+        ...
+
+    @property
+    def needs(self) -> str:
+        """What of it is counted: ``histogram``, ``moments``, or neither."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +62,7 @@ class Statistics:
         group: NDArray[np.integer],
         groups: int,
         columns: Mapping[str, Sensitive],
-        requirements: Iterable[Requirement],
+        requirements: Iterable[Counted],
     ) -> Statistics:
         """Count records into their groups.
 
@@ -83,7 +94,7 @@ class Statistics:
         return cls(np.bincount(group, minlength=groups), domains, histograms, moments)
 
     @classmethod
-    def whole(cls, rows: int, columns: Mapping[str, Sensitive], requirements: Iterable[Requirement]) -> Statistics:
+    def whole(cls, rows: int, columns: Mapping[str, Sensitive], requirements: Iterable[Counted]) -> Statistics:
         """The sums of the whole table as one group."""
         requirements = tuple(requirements)
         moments = {}
@@ -100,5 +111,5 @@ class Statistics:
         )
 
 
-def _wanted(requirements: Iterable[Requirement], what: str) -> set[str]:
+def _wanted(requirements: Iterable[Counted], what: str) -> set[str]:
     return {r.column for r in requirements if r.column is not None and r.needs == what}

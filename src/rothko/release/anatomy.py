@@ -26,7 +26,8 @@ from rothko.data.source.source import Source
 from rothko.data.typed import typed_column
 from rothko.errors import PolicyError, VerificationError
 from rothko.methods.anatomy import WARNING, anatomize
-from rothko.policy.policy import Column, Policy
+from rothko.policy.column import Column
+from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.certificate import Certificate
 from rothko.release.kinds import refuse_unions

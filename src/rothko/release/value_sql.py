@@ -15,7 +15,7 @@ from rothko.data.fold import BLANKS, UNSEEN
 from rothko.data.schema import Role
 from rothko.data.typed import DATE, NUMBER, TIMESTAMP, WHOLE
 from rothko.errors import InputError
-from rothko.policy.policy import Column
+from rothko.policy.column import Column
 from rothko.release.formulas import unescaped_sql
 from rothko.release.sql import literal
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from rothko.data.domain import NUMBER, Domain
 from rothko.errors import VerificationError
-from rothko.policy.policy import Column
+from rothko.policy.column import Column
 from rothko.privacy.requirement import Requirement
 from rothko.release.formats.table import file_format
 from rothko.release.sql import UNLIMITED, Limits

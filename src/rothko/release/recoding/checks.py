@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.line import Kind, as_text
-from rothko.policy.policy import Column, Policy
+from rothko.policy.column import Column
+from rothko.policy.policy import Policy
 from rothko.release.publish import Published
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from rothko.data.line import Kind, as_text
-from rothko.policy.policy import Column
+from rothko.policy.column import Column
 from rothko.release.recoding.recoding import Attribute
 from rothko.release.sql import literal
 

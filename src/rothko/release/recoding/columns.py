@@ -29,7 +29,8 @@ from rothko.data.schema import match, written_as_text
 from rothko.data.source.open import open_source
 from rothko.data.typed import typed
 from rothko.methods.classes import ColumnClasses, Parts
-from rothko.policy.policy import Column, Policy
+from rothko.policy.column import Column
+from rothko.policy.policy import Policy
 from rothko.release.place import large_files
 from rothko.release.publish import ROOT, Published
 from rothko.release.recoding import recoding

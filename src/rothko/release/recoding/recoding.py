@@ -40,7 +40,8 @@ from rothko.data.source.open import open_source
 from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, RothkoError
 from rothko.methods.classes import Cuts, TreeClasses
-from rothko.policy.policy import Column, Policy
+from rothko.policy.column import Column
+from rothko.policy.policy import Policy
 from rothko.release.place import claim_files, large_files, recoding_file
 from rothko.release.publish import ROOT, Published
 from rothko.release.rebuilt import rebuilt

@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 
 from rothko.engines.plan import Cost, Plan
 from rothko.errors import OutputError
+from rothko.flow import anonymize
+from rothko.generate.agrawal import agrawal_batches
+from rothko.policy.policy import Policy
 
 RECORDS = 100_000
 WRITTEN = 64_000_000
@@ -56,10 +59,6 @@ class Speed:
 
 def calibrate() -> Speed:
     """Measure this machine; about two seconds."""
-    from rothko.flow import anonymize
-    from rothko.generate.agrawal import agrawal_batches
-    from rothko.policy.policy import Policy
-
     k = 100
     table = pa.Table.from_batches(list(agrawal_batches(RECORDS)))
     names = [name for name in table.column_names if name != "class"]

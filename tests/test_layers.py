@@ -1,0 +1,147 @@
+"""The house: imports go down the list of rooms, never up, and no two modules need each other.
+
+Lazy imports and those for type checkers count as any other: whoever reads a module must know what it knows.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src"
+ROOMS = (
+    ("errors",),
+    ("json_text", "mistakes", "private", "progress", "secret"),
+    ("kernels",),
+    ("data",),
+    ("privacy",),
+    ("workload",),
+    ("methods",),
+    ("engines",),
+    ("policy",),
+    ("release",),
+    ("metrics",),
+    ("sets",),
+    ("generate",),
+    ("flow",),
+    ("calibrate", "comparison", "learn"),
+    ("report",),
+    ("cli",),
+)
+"""From the ground up; those side by side do not know each other. ``rothko`` itself knows all."""
+LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+KNOWN: set[tuple[str, str]] = {
+    ("rothko.engines.disk.spill", "rothko.engines.disk.spilled"),
+    ("rothko.engines.disk.stream", "rothko.policy.policy"),
+    ("rothko.engines.disk.stream", "rothko.release.certificate"),
+    ("rothko.engines.disk.stream", "rothko.release.loss"),
+    ("rothko.engines.disk.stream", "rothko.release.measured"),
+    ("rothko.engines.disk.stream", "rothko.release.stream"),
+    ("rothko.engines.disk.stream", "rothko.release.verify"),
+    ("rothko.release.recoding.checks", "rothko.release.recoding.recoding"),
+    ("rothko.release.recoding.recoding", "rothko.release.recoding.columns"),
+    ("rothko.sets.bench", "rothko.comparison.trials"),
+}
+"""Imports that go up, or close a circle, and still have to go; this list only gets shorter."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imported(module: str) -> Iterator[str]:
+    """The modules of the package that a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: say the whole name of what is imported"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in MODULES else str(node.module) for name in inner]
+        else:
+            continue
+        yield from (name for name in names if name in MODULES and name != module)
+
+
+IMPORTS = {module: set(imported(module)) for module in MODULES}
+
+
+def room(module: str) -> str:
+    """The folder or file directly below the package; nothing for the package itself."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def test_every_room_has_its_level() -> None:
+    assert {room(module) for module in MODULES} - {""} == set(LEVELS)
+
+
+def goes_up(module: str, name: str) -> bool:
+    if room(module) in ("", room(name)) or room(name) == "":
+        return False
+    return LEVELS[room(name)] >= LEVELS[room(module)]
+
+
+def test_imports_go_down() -> None:
+    up = {(module, name) for module in MODULES for name in IMPORTS[module] if goes_up(module, name)}
+    assert up - KNOWN == set()
+
+
+def test_nothing_but_the_command_line_imports_the_package_itself() -> None:
+    assert {room(module) for module in MODULES if "rothko" in IMPORTS[module]} <= {"cli"}
+
+
+def without(known: set[tuple[str, str]]) -> dict[str, set[str]]:
+    return {module: {name for name in IMPORTS[module] if (module, name) not in known} for module in MODULES}
+
+
+def test_modules_do_not_need_each_other() -> None:
+    assert circles(without(KNOWN)) == []
+
+
+def test_what_is_known_is_still_so() -> None:
+    for module, name in KNOWN:
+        assert name in IMPORTS.get(module, set()), f"{module} imports {name} no longer; take it off the list"
+        needless = not goes_up(module, name) and not circles(without(KNOWN - {(module, name)}))
+        assert not needless, f"that {module} imports {name} does no harm; take it off the list"
+
+
+def test_a_circle_is_found() -> None:
+    around = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"d2"}, "d2": set(), "e": {"a"}}
+    assert circles(around) == [frozenset("abc")]
+
+
+def circles(graph: dict[str, set[str]]) -> list[frozenset[str]]:
+    """The largest sets of modules of which each needs all others (Tarjan's strongly connected components)."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(module: str) -> None:
+        number[module] = lowest[module] = len(number)
+        stack.append(module)
+        for name in sorted(graph[module]):
+            if name not in number:
+                visit(name)
+                lowest[module] = min(lowest[module], lowest[name])
+            elif name in stack:
+                lowest[module] = min(lowest[module], number[name])
+        if lowest[module] == number[module]:
+            at = stack.index(module)
+            together = stack[at:]
+            del stack[at:]
+            if len(together) > 1:
+                found.append(frozenset(together))
+
+    for module in sorted(graph):
+        if module not in number:
+            visit(module)
+    return found
