@@ -164,8 +164,9 @@ def test_every_row_leaves_once_in_an_order_of_its_own(
             for begin in range(0, len(given), batch):
                 shuffle.add(pa.table({"v": given[begin : begin + batch]}))
             found = []
-            for kept, order in shuffle.pieces():
+            for kept, order, count in shuffle.pieces():
                 some = kept["v"].to_numpy()
+                assert len(some) == count
                 assert len(some) <= at_once or len(set(some)) == 1
                 found += (some if order is None else some[order]).tolist()
             assert [path.name for path in spill.folder.iterdir()] == ["lock"]

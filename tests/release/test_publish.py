@@ -26,7 +26,7 @@ from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from rothko.release import publish as publishing
 from rothko.release.publish import ROOT, Published, published_names, range_labels, region_labels
-from rothko.release.recoding.recoding import Attribute
+from rothko.release.recoding.attribute import Attribute
 from rothko.workload import Aggregate
 from tests.twins import mondrian as plain
 

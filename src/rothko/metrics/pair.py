@@ -38,9 +38,8 @@ from rothko.release.anatomy import COUNT, GROUP, AnatomyRelease
 from rothko.release.check import published_in
 from rothko.release.formulas import unescaped
 from rothko.release.publish import bounds_names
-from rothko.release.recoding.recoding import columns_of
 from rothko.release.release import Release
-from rothko.release.rows import decoded
+from rothko.release.rows import columns_of, decoded
 from rothko.release.stored import StoredRelease
 from rothko.workload.tasks import models
 

@@ -35,9 +35,8 @@ from rothko.release.loss import Loss
 from rothko.release.meant import Meant
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
-from rothko.release.recoding.recoding import columns_of
 from rothko.release.release import TableRelease
-from rothko.release.rows import decoded, random_order
+from rothko.release.rows import columns_of, decoded, random_order
 from rothko.release.save import Outgoing, Unverified, timed
 from rothko.release.sql import UNLIMITED, Limits
 from rothko.release.truth import Told, ToldHashes, typed_as

@@ -25,7 +25,7 @@ from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Cuts, TreeClasses
 from rothko.policy.policy import Policy
-from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish
+from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish, statistics_asked
 from rothko.release.rows import random_order, row_keys
 from rothko.release.tables import Tables
 
@@ -102,8 +102,6 @@ def publish_class(part: LargeClass, found: Sums, policy: Policy) -> dict[str, tu
 
 def _means(outline: Outline, policy: Policy) -> dict[str, str]:
     """Quasi-identifier → the column of its mean, where one is shown."""
-    from rothko.release.publish import statistics_asked
-
     asked = statistics_asked(policy.workload)
     return {
         line.name: line.name if policy.publish == "mean" else mean_name(line.name)
@@ -137,7 +135,8 @@ class Shuffle:
     """
 
     def __init__(self, tables: Tables, rows: int, at_once: int, *, seed: int, threads: int = 1, used: int = 0) -> None:
-        self._tables, self._at_once, self._seed, self._threads, self._used = tables, at_once, seed, threads, used
+        self._tables, self._rows, self._at_once = tables, rows, at_once
+        self._seed, self._threads, self._used = seed, threads, used
         # Half of what fits, for rows do not spread quite evenly.
         self._bits = min(BITS, max(1, math.ceil(math.log2(max(2 * rows / at_once, 1)))))
         self._files: list[_File] = []
@@ -157,15 +156,21 @@ class Shuffle:
             if len(some):
                 file.write(kept.take(pa.array(some)), keys[some])
 
-    def pieces(self) -> Iterator[tuple[pa.Table, NDArray[np.int32] | None]]:
-        """The rows, some at a time, and the order in which these leave (None: as they are). It can be taken once."""
+    def pieces(self) -> Iterator[tuple[pa.Table, NDArray[np.int32] | None, int]]:
+        """The rows, some at a time, the order in which these leave (None: as they are), and how many they are.
+
+        It can be taken once.
+        """
+        if not self._files:  # they show nothing but what is published, and are all alike
+            for begin in range(0, self._rows, PIECE):
+                yield pa.table({}), None, min(PIECE, self._rows - begin)
         while self._files:
             file = self._files.pop(0)
             if 0 < file.rows <= self._at_once:
                 kept = pa.concat_tables(file.batches())
-                yield kept, random_order(kept, self._seed, threads=self._threads)
+                yield kept, random_order(kept, self._seed, threads=self._threads), kept.num_rows
             elif file.first == file.last:
-                yield from ((kept, None) for kept in _resliced(file.batches(), PIECE))
+                yield from ((kept, None, kept.num_rows) for kept in _resliced(file.batches(), PIECE))
             else:
                 below = Shuffle(
                     self._tables, file.rows, self._at_once, seed=self._seed, threads=self._threads,

@@ -62,6 +62,10 @@ class Published:
     of_class: NDArray[np.int32]
     """Index into :attr:`values` for each class."""
 
+    def of_nobody(self) -> Published:
+        """The same column of no class."""
+        return Published(self.name, pa.array([], self.values.type), np.empty(0, dtype=np.int32))
+
     def in_order(self) -> Published:
         """The same with texts in their order: that of the classes may tell how they were made."""
         if not pa.types.is_string(self.values.type):

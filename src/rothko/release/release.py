@@ -22,8 +22,8 @@ from rothko.data.source.source import Source
 from rothko.release.certificate import Certificate
 from rothko.release.meant import Meant
 from rothko.release.place import Place, place_of
-from rothko.release.recoding.recoding import Recoding, columns_of
-from rothko.release.rows import Rows, decoded
+from rothko.release.recoding.recoding import Recoding
+from rothko.release.rows import Rows, columns_of, decoded
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
 from rothko.release.sql import Limits
 from rothko.release.truth import Truth, begun, typed_as

@@ -59,6 +59,11 @@ class Rows:
         plain = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
         return pa.schema([(name, plain[name]) for name in self.columns])
 
+    def of_nobody(self) -> Rows:
+        """The same columns, without rows."""
+        published = {name: tuple(column.of_nobody() for column in shown) for name, shown in self.published.items()}
+        return Rows(self.names, published, np.empty(0, dtype=np.int32), self.kept.schema.empty_table())
+
     def slices(self) -> Iterator[Rows]:
         """The rows, as many at a time as a row group has; no rows are one slice, which tells the columns."""
         for begin in range(0, max(len(self.classes), 1), ROW_GROUP):
@@ -82,6 +87,11 @@ def decoded(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.table(columns, names=table.column_names)
+
+
+def columns_of(table: pa.Table) -> list[tuple[str, pa.ChunkedArray]]:
+    """Names and columns of a table."""
+    return list(zip(table.column_names, table.columns, strict=True))
 
 
 def assemble(

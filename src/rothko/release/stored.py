@@ -25,9 +25,10 @@ from rothko.release.formats.table import file_format, refuse_kinds
 from rothko.release.kinds import restored
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant
-from rothko.release.recoding.branches import Branches
-from rothko.release.recoding.recoding import Recoding, columns_of, copied
+from rothko.release.recoding.document import copied
+from rothko.release.recoding.recoding import Recoding
 from rothko.release.release import TableRelease
+from rothko.release.rows import columns_of
 from rothko.release.save import Outgoing, Unverified, timed
 from rothko.release.sql import Limits, parquet_rows
 from rothko.release.tables import Holder
@@ -40,14 +41,12 @@ PIECE = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written, with what is needed to verify, certify and apply it."""
+    """What was written, with what is needed to verify and certify it."""
 
     meant: Meant
     """What it must be."""
     loss: Loss
     """As it may stand in a certificate."""
-    branches: Branches | None
-    """The recoding, but for the top of the tree; None where the method is local."""
     types: dict[str, pa.DataType]
     """Kept columns of a text file → the type that all their values have, where that is not text."""
     kinds: dict[str, pa.DataType]
@@ -65,7 +64,7 @@ class StoredRelease(TableRelease):
     def __init__(
         self,
         certificate: Certificate,
-        recoding: Path | None,
+        recoding: Path,
         data: Path,
         source: Source,
         holder: Holder,
@@ -74,7 +73,7 @@ class StoredRelease(TableRelease):
     ) -> None:
         self.certificate = certificate
         self._recoding, self._data, self._source, self._holder = recoding, data, source, holder
-        self._written, self._limits = replace(written, branches=None), limits
+        self._written, self._limits = written, limits
 
     def __enter__(self) -> Self:
         return self
@@ -87,9 +86,9 @@ class StoredRelease(TableRelease):
         self._holder.close()
 
     @cached_property
-    def recoding(self) -> Recoding | None:
-        """φ, for methods that have one; read when it is asked for."""
-        return None if self._recoding is None else Recoding.load(self._there(self._recoding))
+    def recoding(self) -> Recoding:
+        """φ, read when it is asked for."""
+        return Recoding.load(self._there(self._recoding))
 
     @property
     def arrow(self) -> pa.Table:
@@ -110,7 +109,7 @@ class StoredRelease(TableRelease):
             return counted.to_arrow_table().rename_columns([*shown, "records"])
 
     def _recodes(self) -> bool:
-        return self._recoding is not None
+        return True
 
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files
@@ -120,8 +119,7 @@ class StoredRelease(TableRelease):
                 self._there(self._data), data, self._written, typed=not is_text(data), limits=self._limits,
                 escape=policy.csv.escape_formulas,
             )  # fmt: skip
-            if self._recoding is not None:
-                out.recode(partial(copied, self._there(self._recoding)))
+            out.recode(partial(copied, self._there(self._recoding)))
         return Unverified(lambda: written.meant.verified(data, policy, self._limits), self._certified, written.escaped)
 
     def _there(self, path: Path) -> Path:

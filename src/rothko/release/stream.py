@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -27,27 +26,26 @@ from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
-from rothko.methods.classes import Classes, Cuts, TreeClasses
+from rothko.methods.classes import Classes, Cuts
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.formats.table import refuse_kinds
-from rothko.release.large_class import PIECE, Shuffle, add_up, publish_class
+from rothko.release.large_class import Shuffle, add_up, publish_class
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant
-from rothko.release.measured import Meter, NewMeter
+from rothko.release.measured import NewMeter
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding.branches import Branches
-from rothko.release.recoding.recoding import columns_of
-from rothko.release.rows import Rows, assemble, random_order
+from rothko.release.rows import Rows, assemble, columns_of, random_order
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
 from rothko.release.sql import Limits
 from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.tables import Tables
 from rothko.release.truth import Told, ToldHashes
 from rothko.release.verify import Fingerprint, Verification
-from rothko.release.write import Content, RowsFile, write_content
+from rothko.release.write import RowsFile, write_content
 
 Certify = Callable[[Verification, Loss], Certificate]
 """Makes the certificate of what was verified and lost; called when all parts are there."""
@@ -78,185 +76,6 @@ def released_rows(
         shown = [column for columns in published.values() for column in columns]
         order = random_order(kept, seed, shown=shown, classes=classes, threads=threads)
     return assemble(names, published, kept, classes, order, threads=threads)
-
-
-class Sink:
-    """Where the parts of a release go: a file, whose format follows from the ending of its name.
-
-    Parameters
-    ----------
-    names
-        The columns of the source, in their order.
-    meter
-        Adds up what the parts lose.
-    tables
-        Where what does not fit in memory is written down on the way.
-    memory
-        The most bytes for SQL beside the writing.
-    typing
-        Find out the types of kept columns that are text.
-    private
-        The file does not leave; see :func:`rothko.release.kinds.refuse_kinds`.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        policy: Policy,
-        outline: Outline,
-        names: Sequence[str],
-        *,
-        meter: Meter,
-        tables: Tables,
-        seed: int = 0,
-        threads: int = 1,
-        memory: int | None = None,
-        typing: bool = False,
-        private: bool = False,
-    ) -> None:
-        if policy.order == "keep":
-            raise PolicyError(
-                "order: keep needs the engine memory: a larger table leaves part by part; remove it, or raise --memory."
-            )
-        self.timings: dict[str, float] = {}
-        """Seconds spent on ``publish``, ``write`` and ``measure``."""
-        self._file = RowsFile(path, escape=policy.csv.escape_formulas, private=private, threads=threads)
-        self._policy, self._outline, self._names, self._tables = policy, outline, tuple(names), tables
-        self._meter, self._seed, self._threads = meter, seed, threads
-        self._branches: Branches | None = None
-        self._rows = 0
-        self._columns: tuple[str, ...] = ()
-        self._published: dict[str, tuple[str, ...]] = {}
-        self._told: Told | None = None
-        self._schema: pa.Schema | None = None
-        self._fingerprint = Fingerprint()
-        self._open = ExitStack()
-        self._sql = self._open.enter_context(Limits(threads, memory, tables.folder).connect())
-        self._beside = self._open.enter_context(ThreadPoolExecutor(1))
-        self._typing = typing
-        self._types: dict[str, pa.DataType] = {}
-        self._kinds: dict[str, pa.DataType] = {}
-
-    def add(self, part: Part | LargeClass) -> None:
-        """Publish a part, and append its rows to the file."""
-        if isinstance(part, LargeClass):
-            self._add_class(part)
-            return
-        partition = part.partition
-        with timed(self.timings, "publish"):
-            published, classes = published_classes(
-                part.encoded, partition, part.kept, self._policy, threads=self._threads
-            )
-            rows = released_rows(
-                published, classes, part.kept, self._names, self._policy, seed=self._seed, threads=self._threads
-            )
-        self._note_columns(rows)
-        # Beside the writing, which leaves a core free; what is not done by then is waited for.
-        noted = self._beside.submit(self._note_truth, rows, part.kept, classes, part.encoded)
-        with timed(self.timings, "write"):
-            self._file.write(rows)
-        with timed(self.timings, "verify"):
-            noted.result()
-        with timed(self.timings, "measure"):
-            self._rows += part.rows
-            self._meter.add(part.encoded, partition, classes, rows.published)
-            self._add_branch(part.leaf, partition, rows.published)
-            if self._typing:
-                self._note_types(rows.kept)
-
-    def _add_class(self, part: LargeClass) -> None:
-        """Publish a class that does not fit in memory, and append its rows to the file some at a time."""
-        shuffle = Shuffle(self._tables, part.rows, part.at_once, seed=self._seed, threads=self._threads)
-        with timed(self.timings, "publish"):
-            found = add_up(part, self._policy, shuffle)
-            published = publish_class(part, found, self._policy)
-        with timed(self.timings, "write"):
-            left = part.rows
-            for kept, order in shuffle.pieces():
-                self._write_some(kept, order, kept.num_rows, published)
-                left -= kept.num_rows
-            while left:  # they show nothing but what is published, and are all alike
-                some = min(left, PIECE)
-                self._write_some(pa.table({}), None, some, published)
-                left -= some
-        with timed(self.timings, "verify"):
-            for coded in part.batches():
-                classes = np.zeros(coded.rows, dtype=np.int32)
-                rows = assemble(self._names, published, coded.kept, classes, None, threads=self._threads)
-                self._note_truth(rows, coded.kept, classes, part.outline.encoded(coded))
-        with timed(self.timings, "measure"):
-            self._rows += part.rows
-            self._meter.add_class(part, found, published)
-            _, partition = found.box_of(part, part.outline.nobody())
-            self._add_branch(part.leaf, partition, published)
-
-    def _write_some(
-        self,
-        kept: pa.Table,
-        order: NDArray[np.int32] | None,
-        count: int,
-        published: Mapping[str, Sequence[Published]],
-    ) -> None:
-        """Append some rows of one class."""
-        _no_clash(published, kept)
-        classes = np.zeros(count, dtype=np.int32)
-        rows = assemble(self._names, published, kept, classes, order, threads=self._threads)
-        self._note_columns(rows)
-        self._file.write(rows)
-        if self._typing:
-            self._note_types(rows.kept)
-
-    def _note_truth(self, rows: Rows, kept: pa.Table, classes: NDArray[np.int32], encoded: Encoded) -> None:
-        """Take note of what the rows of some records must be, and refuse classes that do not cover them."""
-        told = Told.of(self._names, rows.published, kept, classes)
-        values = {line.name: Values.at(line, codes) for line, codes in zip(encoded.lines, encoded.codes, strict=True)}
-        check_coverage(values, classes, encoded.lines, rows.published, connection=self._sql)
-        self._fingerprint += ToldHashes(told, is_text(self._file.path)).expected(self._sql)
-        self._told = self._told or told.of_nobody()
-
-    def _note_columns(self, rows: Rows) -> None:
-        """Take note of what is written; it is the same for all parts."""
-        if not self._columns:
-            self._columns, self._schema = tuple(rows.columns), rows.schema
-            self._published = rows.published_names
-            self._kinds = dict(zip(rows.kept.column_names, rows.kept.schema.types, strict=True))
-
-    def _add_branch(self, leaf: int, partition: TreeClasses, published: Mapping[str, Sequence[Published]]) -> None:
-        self._branches = self._branches or Branches(self._outline.lines, self._policy, self._tables)
-        self._branches.add(leaf, partition.cuts, published)
-
-    def finish(self) -> Written:
-        """Close the file; all parts are there."""
-        with timed(self.timings, "write"):
-            self._file.close()
-        with timed(self.timings, "measure"):
-            lost = self._meter.finish()
-        types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
-        self._open.close()
-        assert self._told is not None
-        meant = Meant(
-            self._rows, self._columns, self._told, self._fingerprint, self._published, self._schema
-        )  # fmt: skip
-        return Written(meant, lost, self._branches, types, self._kinds, frozenset(self._file.escaped))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-        self._file.close()
-
-    def _note_types(self, kept: pa.Table) -> None:
-        """What the texts of a kept column are so far: a type that all of them have."""
-        for name, column in columns_of(kept):
-            words = column.chunk(0).dictionary if pa.types.is_dictionary(column.type) else column
-            before = self._types.get(name)
-            if not pa.types.is_string(words.type) or words.null_count == len(words):
-                continue
-            if before is None or not pa.types.is_string(before):
-                found = typed_text(words if isinstance(words, pa.ChunkedArray) else pa.chunked_array([words])).type
-                numbers = {before, found} == {pa.int64(), pa.float64()}
-                self._types[name] = pa.float64() if numbers else found if before in (None, found) else pa.string()
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,16 +115,16 @@ class Stream:
         typing = is_text(self.source.path) and not is_text(data)
         refuse_kinds(self._kept(), data)
         untyped = self.spill.folder / "untyped.parquet"
-        written = self._put(untyped if typing else data, out.timings, typing=typing, private=typing)
+        written, branches = self._put(untyped if typing else data, out.timings, private=typing)
         with timed(out.timings, "write"):
             if typing:
                 escape = self.policy.csv.escape_formulas
-                written = rewrite(untyped, data, written, typed=True, limits=self._limits, escape=escape)
+                written = rewrite(untyped, data, written, typed=True, limits=self.limits, escape=escape)
                 untyped.unlink()
-            out.recode(partial(self._recoding_files, written))
+            out.recode(lambda path: branches.files(path, self.top()))
             out.recoded()
         return Unverified(
-            lambda: written.meant.verified(data, self.policy, self._limits),
+            lambda: written.meant.verified(data, self.policy, self.limits),
             lambda checked: self.certify(checked, written.loss),
             written.escaped,
         )
@@ -316,24 +135,20 @@ class Stream:
         data, recoding = self.spill.folder / "release.parquet", self.spill.folder / RECODING
         with self._taken():
             refuse_kinds(self._kept(), data, private=True)
-            written = self._put(data, timings, typing=is_text(self.source.path), private=True)
+            written, branches = self._put(data, timings, private=True)
             with timed(timings, "write"):
-                for path, content in self._recoding_files(written, recoding).items():
+                for path, content in branches.files(recoding, self.top()).items():
                     write_content(content, path)
             with timed(timings, "verify"):
-                checked = written.meant.verified(data, self.policy, self._limits)
+                checked = written.meant.verified(data, self.policy, self.limits)
             certificate = self.certify(checked, written.loss)
             certificate = replace(certificate, timings=certificate.timings | timings)
-        phi = None if written.branches is None else recoding
-        return StoredRelease(certificate, phi, data, self.source, self.spill, written, self._limits)
+        return StoredRelease(certificate, recoding, data, self.source, self.spill, written, self.limits)
 
     @property
-    def _limits(self) -> Limits:
+    def limits(self) -> Limits:
+        """What SQL may take."""
         return Limits(self.threads, self.memory, self.spill.folder)
-
-    def _recoding_files(self, written: Written, path: Path) -> dict[Path, Content]:
-        """What the recoding consists of, if there is one."""
-        return {} if written.branches is None else written.branches.files(path, self.top())
 
     def _kept(self) -> pa.Schema:
         """The columns that are released as they are, with their types; a text file has none."""
@@ -350,22 +165,9 @@ class Stream:
             self.spill.close()
             raise
 
-    def _put(self, path: Path, timings: dict[str, float], *, typing: bool, private: bool) -> Written:
+    def _put(self, path: Path, timings: dict[str, float], *, private: bool) -> tuple[Written, Branches]:
         """Put every part into a file."""
-        sink = Sink(
-            path,
-            self.policy,
-            self.outline,
-            self.source.names,
-            meter=self.meter(self.policy, self.outline, self.spill, threads=self.threads, memory=self.memory),
-            tables=self.spill,
-            seed=self.seed,
-            threads=self.threads,
-            memory=self.memory,
-            typing=typing,
-            private=private,
-        )
-        with sink:
+        with Sink(self, path, private=private) as sink:
             parts = iter(self.parts)
             while True:
                 with timed(timings, "partition"):
@@ -376,7 +178,140 @@ class Stream:
                 del part  # it must not be in memory while the next is made
             written = sink.finish()
         timings |= sink.timings
-        return written
+        return written, sink.branches
+
+
+class Sink:
+    """The file that the parts of a stream go to; its format follows from the ending of its name.
+
+    Parameters
+    ----------
+    private
+        The file does not leave, and has no types yet for kept columns of a text file: they are found out.
+    """
+
+    def __init__(self, stream: Stream, path: Path, *, private: bool) -> None:
+        policy = stream.policy
+        if policy.order == "keep":
+            raise PolicyError(
+                "order: keep needs the engine memory: a larger table leaves part by part; remove it, or raise --memory."
+            )
+        self.timings: dict[str, float] = {}
+        """Seconds spent on ``publish``, ``write``, ``verify`` and ``measure``."""
+        self.branches = Branches(stream.outline.lines, policy, stream.spill)
+        """The recoding, but for the top of the tree."""
+        self._of = stream
+        self._file = RowsFile(path, escape=policy.csv.escape_formulas, private=private, threads=stream.threads)
+        self._meter = stream.meter(
+            policy, stream.outline, stream.spill, threads=stream.threads, memory=stream.memory
+        )  # fmt: skip
+        self._first: Rows | None = None
+        """Some of the rows: their columns are those of all parts."""
+        self._told: Told | None = None
+        self._fingerprint = Fingerprint()
+        self._open = ExitStack()
+        self._sql = self._open.enter_context(stream.limits.connect())
+        self._beside = self._open.enter_context(ThreadPoolExecutor(1))
+        self._typing = private and is_text(stream.source.path)
+        self._types: dict[str, pa.DataType] = {}
+
+    def add(self, part: Part | LargeClass) -> None:
+        """Publish a part, and append its rows to the file."""
+        if isinstance(part, LargeClass):
+            self._add_class(part)
+            return
+        of, partition = self._of, part.partition
+        with timed(self.timings, "publish"):
+            published, classes = published_classes(part.encoded, partition, part.kept, of.policy, threads=of.threads)
+            rows = released_rows(
+                published, classes, part.kept, of.source.names, of.policy, seed=of.seed, threads=of.threads
+            )
+        # Beside the writing, which leaves a core free; what is not done by then is waited for.
+        noted = self._beside.submit(self._note_truth, published, part.kept, classes, part.encoded)
+        with timed(self.timings, "write"):
+            self._append(rows)
+        with timed(self.timings, "verify"):
+            noted.result()
+        with timed(self.timings, "measure"):
+            self._meter.add(part.encoded, partition, classes, published)
+            self.branches.add(part.leaf, partition.cuts, published)
+
+    def _add_class(self, part: LargeClass) -> None:
+        """Publish a class that does not fit in memory, and append its rows to the file some at a time."""
+        of = self._of
+        shuffle = Shuffle(of.spill, part.rows, part.at_once, seed=of.seed, threads=of.threads)
+        with timed(self.timings, "publish"):
+            found = add_up(part, of.policy, shuffle)
+            published = publish_class(part, found, of.policy)
+        with timed(self.timings, "write"):
+            for kept, order, count in shuffle.pieces():
+                _no_clash(published, kept)
+                classes = np.zeros(count, dtype=np.int32)
+                self._append(assemble(of.source.names, published, kept, classes, order, threads=of.threads))
+        with timed(self.timings, "verify"):
+            for coded in part.batches():
+                classes = np.zeros(coded.rows, dtype=np.int32)
+                self._note_truth(published, coded.kept, classes, part.outline.encoded(coded))
+        with timed(self.timings, "measure"):
+            self._meter.add_class(part, found, published)
+            _, partition = found.box_of(part, part.outline.nobody())
+            self.branches.add(part.leaf, partition.cuts, published)
+
+    def _append(self, rows: Rows) -> None:
+        self._first = self._first or rows.of_nobody()
+        self._file.write(rows)
+        if self._typing:
+            self._note_types(rows.kept)
+
+    def _note_truth(
+        self,
+        published: Mapping[str, Sequence[Published]],
+        kept: pa.Table,
+        classes: NDArray[np.int32],
+        encoded: Encoded,
+    ) -> None:
+        """Take note of what the rows of some records must be, and refuse classes that do not cover them."""
+        told = Told.of(self._of.source.names, published, kept, classes)
+        values = {line.name: Values.at(line, codes) for line, codes in zip(encoded.lines, encoded.codes, strict=True)}
+        check_coverage(values, classes, encoded.lines, published, connection=self._sql)
+        self._fingerprint += ToldHashes(told, is_text(self._file.path)).expected(self._sql)
+        self._told = self._told or told.of_nobody()
+
+    def _note_types(self, kept: pa.Table) -> None:
+        """What the texts of a kept column are so far: a type that all of them have."""
+        for name, column in columns_of(kept):
+            words = column.chunk(0).dictionary if pa.types.is_dictionary(column.type) else column
+            before = self._types.get(name)
+            if not pa.types.is_string(words.type) or words.null_count == len(words):
+                continue
+            if before is None or not pa.types.is_string(before):
+                found = typed_text(words if isinstance(words, pa.ChunkedArray) else pa.chunked_array([words])).type
+                numbers = {before, found} == {pa.int64(), pa.float64()}
+                self._types[name] = pa.float64() if numbers else found if before in (None, found) else pa.string()
+
+    def finish(self) -> Written:
+        """Close the file; all parts are there."""
+        with timed(self.timings, "write"):
+            self._file.close()
+        with timed(self.timings, "measure"):
+            lost = self._meter.finish()
+        types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
+        self._open.close()
+        first, told = self._first, self._told
+        assert first is not None
+        assert told is not None
+        meant = Meant(
+            self._fingerprint.rows, tuple(first.columns), told, self._fingerprint, first.published_names, first.schema
+        )  # fmt: skip
+        kinds = dict(zip(first.kept.column_names, first.kept.schema.types, strict=True))
+        return Written(meant, lost, types, kinds, frozenset(self._file.escaped))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+        self._file.close()
 
 
 def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> None:

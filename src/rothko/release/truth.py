@@ -100,8 +100,8 @@ class Told:
 
     def of_nobody(self) -> Told:
         """The same columns, without records."""
-        shown = tuple(Published(c.name, c.values.slice(0, 0), c.of_class[:0]) for c in self.shown)
-        return Told(self.names, self.kept.slice(0, 0), self.classes[:0], shown)
+        shown = tuple(column.of_nobody() for column in self.shown)
+        return Told(self.names, self.kept.schema.empty_table(), np.empty(0, dtype=np.int32), shown)
 
     def types(self, written: Mapping[str, pa.DataType] | None = None) -> dict[str, pa.DataType]:
         """Column → the type of its values; ``written`` has those of columns that were text and are none in the file."""

@@ -21,9 +21,10 @@ from rothko.methods.classes import Cuts
 from rothko.policy.policy import Policy
 from rothko.release.place import large_files
 from rothko.release.publish import Published
-from rothko.release.recoding import recoding
+from rothko.release.recoding import document, recoding
+from rothko.release.recoding.attribute import Attribute
 from rothko.release.recoding.checks import TREE
-from rothko.release.recoding.recoding import Attribute, Recoding, begin_at, by_class
+from rothko.release.recoding.recoding import Recoding, begin_at, by_class
 from rothko.release.rows import decoded
 from rothko.release.tables import TableFile, Tables
 from rothko.release.write import Content
@@ -93,7 +94,7 @@ class Branches:
         if self.classes <= recoding.LARGE:
             return self._whole(attributes, top, line, old).files(path)
         nodes, shown = large_files(path)
-        head = recoding.head(self._policy, self.classes, attributes)
+        head = document.head(self._policy, self.classes, attributes)
         head["tree"] = nodes.name
         head["published"] = {
             name: [column | {"file": shown.name} for column in columns] for name, columns in self._published.items()

@@ -23,7 +23,7 @@ from rothko.policy.policy import Policy
 from rothko.release.publish import Published
 
 if TYPE_CHECKING:
-    from rothko.release.recoding.recoding import Attribute
+    from rothko.release.recoding.attribute import Attribute
 
 TREE = ("attribute", "begins", "child", "children", "leaf")
 """The arrays of a tree, one number per node."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rothko.data.line import Kind, as_text
 from rothko.policy.column import Column
-from rothko.release.recoding.recoding import Attribute
+from rothko.release.recoding.attribute import Attribute
 from rothko.release.sql import literal
 
 INTERVAL = re.compile(r"^([\[(])(.+), (.+)\)$")

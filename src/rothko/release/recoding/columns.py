@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rothko import json_text
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line, as_text
-from rothko.data.schema import match, written_as_text
+from rothko.data.schema import written_as_text
 from rothko.data.source.open import open_source
 from rothko.data.typed import typed
 from rothko.methods.classes import ColumnClasses, Parts
@@ -34,17 +34,17 @@ from rothko.policy.policy import Policy
 from rothko.release.place import large_files
 from rothko.release.publish import ROOT, Published
 from rothko.release.recoding import recoding
+from rothko.release.recoding.attribute import Attribute
 from rothko.release.recoding.checks import check_published, check_shown, listed, numbers, sound, whole
 from rothko.release.recoding.column_sql import condition, value_of
-from rothko.release.recoding.recoding import (
-    Attribute,
-    Recoding,
+from rothko.release.recoding.document import (
     head,
     head_from_dict,
     published_from_dict,
+    published_to_dict,
     read_columns,
-    to_json,
 )
+from rothko.release.recoding.recoding import Recoding
 from rothko.release.sql import name_of
 from rothko.release.write import Content
 
@@ -112,34 +112,13 @@ class ColumnRecoding(Recoding):
         number[place[: len(shown)]] = np.arange(len(shown), dtype=np.int32)
         return np.asarray(number[place[len(shown) :]], dtype=np.int32)
 
-    def apply_table(self, table: pa.Table, label: str = "the table") -> tuple[pa.Table, int]:
-        """The recoded rows of an Arrow table, and how many of them had to be suppressed."""
-        match(table.column_names, self.policy, label)
-        found = self.parts(typed(table, self.policy))
-        at = {attribute.name: i for i, attribute in enumerate(self.attributes)}
-        columns: dict[str, Any] = {}
-        for name in table.column_names:
-            if name in at:
-                columns |= {c.name: recoding.shown_as(c, found[at[name]]) for c in self.published[name]}
-            elif name not in self.policy.identifiers:
-                columns[name] = table[name]
-        return pa.table(columns), int(np.count_nonzero((found < 0).any(axis=0)))
+    def _shown_to(self, table: pa.Table) -> dict[str, NDArray[np.int32]]:
+        return dict(zip((attribute.name for attribute in self.attributes), self.parts(table), strict=True))
 
     def files(self, path: Path) -> dict[Path, Content]:
         """What :meth:`save` writes: path → JSON text or table."""
         about = {**head(self.policy, self.classes, self.attributes), "kind": KIND}
-        about["published"] = {
-            name: [
-                {
-                    "column": c.name,
-                    "type": str(c.values.type),
-                    "values": to_json(c.values),
-                    "of_part": c.of_class.tolist(),
-                }
-                for c in columns
-            ]
-            for name, columns in self.published.items()
-        }
+        about["published"] = published_to_dict(self.published, "of_part")
         shown = self.tree["shown"]
         if self.classes <= recoding.LARGE:
             about["shown"] = shown.tolist()

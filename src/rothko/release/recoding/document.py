@@ -1,0 +1,83 @@
+"""What the files of a recoding say: a JSON document, and beside a large one its arrays as Parquet."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rothko import json_text
+from rothko.policy.policy import Policy
+from rothko.release.place import large_files
+from rothko.release.publish import Published
+from rothko.release.recoding.attribute import Attribute
+from rothko.release.recoding.checks import check_attributes, listed, numbers, text
+from rothko.release.recoding.values import from_json, to_json, type_of
+from rothko.release.rows import columns_of
+from rothko.release.write import Content
+
+FORMAT = "rothko recoding 1"
+
+
+def copied(stored: Path, path: Path) -> dict[Path, Content]:
+    """What a stored recoding consists of under another name: path → JSON text or table, never whole in memory."""
+    about = json_text.parse(stored.read_text(encoding="utf-8"))
+    if not isinstance(about["tree"], str):
+        return {path: stored.read_text(encoding="utf-8")}
+    about["tree"] = large_files(path)[0].name
+    for columns in about["published"].values():
+        for column in columns:
+            column["file"] = large_files(path)[1].name
+    files: dict[Path, Content] = {path: json_text.dump(about, indent=None)}
+    for old, new in zip(large_files(stored), large_files(path), strict=True):
+        file = pq.ParquetFile(old)
+        files[new] = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
+    return files
+
+
+def head(policy: Policy, classes: int, attributes: Iterable[Attribute]) -> dict[str, Any]:
+    """What the JSON of a recoding has beside the tree and what its classes publish."""
+    return {
+        "format": FORMAT,
+        # Its hash is public: without it a guess at a small recoding could be confirmed.
+        "salt": secrets.token_hex(16),
+        "policy": policy.dump(),
+        "classes": classes,
+        "attributes": [attribute.to_dict() for attribute in attributes],
+    }
+
+
+def head_from_dict(about: dict[str, Any]) -> tuple[Policy, tuple[Attribute, ...]]:
+    """The policy and the quasi-identifiers that :func:`head` wrote."""
+    policy = Policy.parse(text(about["policy"]))
+    attributes = tuple(map(Attribute.from_dict, listed(about["attributes"])))
+    check_attributes(attributes, policy)
+    return policy, attributes
+
+
+def published_to_dict(published: Mapping[str, Sequence[Published]], of: str) -> dict[str, list[dict[str, Any]]]:
+    """What is published, by its quasi-identifier; ``of`` names what shows the values."""
+    return {
+        name: [
+            {"column": c.name, "type": str(c.values.type), "values": to_json(c.values), of: c.of_class.tolist()}
+            for c in columns
+        ]
+        for name, columns in published.items()
+    }
+
+
+def published_from_dict(column: dict[str, Any], of: str) -> Published:
+    """A published column that :func:`published_to_dict` wrote."""
+    values = from_json(column["values"], type_of(column["type"]))
+    return Published(text(column["column"]), values, numbers(column[of]))
+
+
+def read_columns(path: Path) -> dict[str, pa.ChunkedArray]:
+    """The columns of a Parquet file beside the JSON, every byte of which is looked at."""
+    table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
+    table.validate(full=True)
+    return dict(columns_of(table))
