@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from rothko.data.source.source import Source
+from rothko.engines import plan
 from rothko.generate.patients import patients
 from tests.command import Rothko
 
 
-@pytest.mark.parametrize("limit", ["10MB", "100GB"])
+@pytest.mark.parametrize("limit", ["10MB", "100GB", "container"])
 def test_a_limit_decides_whether_a_file_is_recoded_in_pieces(
     limit: str, rothko: Rothko, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -36,11 +37,16 @@ def test_a_limit_decides_whether_a_file_is_recoded_in_pieces(
 
     monkeypatch.setattr(Source, "read", read)
     monkeypatch.setattr(Source, "batches", pieces)
-    ran = rothko("apply", "out-recoding", "new.parquet", "--out", "recoded.parquet", "--memory", limit)
+    if limit == "container":
+        (tmp_path / "memory.max").write_text("100000\n")
+        (tmp_path / "memory.current").write_text("0\n")
+        monkeypatch.setattr(plan, "_control_groups", lambda: iter([(tmp_path, "memory.max", "memory.current")]))
+    asked = () if limit == "container" else ("--memory", limit)
+    ran = rothko("apply", "out-recoding", "new.parquet", "--out", "recoded.parquet", *asked)
     assert ran.code == 0, ran.err
     assert "300 records in" in ran.out
     assert pq.read_metadata("recoded.parquet").num_rows == 300
-    assert calls[0] == ("pieces" if limit == "10MB" else "whole")
+    assert calls[0] == ("whole" if limit == "100GB" else "pieces")
 
 
 def test_a_limit_that_is_no_size_is_refused(rothko: Rothko, tmp_path: Path) -> None:

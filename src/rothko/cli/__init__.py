@@ -10,7 +10,21 @@ from typing import Annotated, Any
 import typer
 
 from rothko import __version__
-from rothko.cli import anonymize, apply, check, compare, demo, draft, evaluate, generate, measure, plan, schema, sets
+from rothko.cli import (
+    anonymize,
+    apply,
+    check,
+    compare,
+    demo,
+    draft,
+    evaluate,
+    generate,
+    measure,
+    options,
+    plan,
+    schema,
+    sets,
+)
 from rothko.cli.limits import keep_address_space
 from rothko.cli.streams import PrintError, printed
 from rothko.errors import PrivacyWarning, RothkoError, lacks_memory
@@ -40,6 +54,8 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _common(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")] = False,
+    show_values: options.ShowValues = False,
+    debug: options.Debug = False,
 ) -> None:
     pass
 
@@ -63,14 +79,15 @@ def main() -> None:
 
 def _run() -> int:
     """Run a command, and say what became of it; its exit code."""
+    asked: set[str] = set()
     try:
         keep_address_space()
-        _command()
+        _command(asked)
     except RothkoError as error:
         if isinstance(error, PrintError) and _told_in_place("its report could not be printed"):
             return 0
         _say(f"Error: {error}")
-        if error.values and "--show-values" in sys.argv:
+        if error.values and "show_values" in asked:
             _say("\n".join(f"  {value}" for value in sorted(error.values)))
         return error.exit_code
     except SystemExit as stop:  # Ctrl-C too: Typer turns it into exit code 130
@@ -87,7 +104,7 @@ def _run() -> int:
             _say("Error: the table does not fit in memory; nothing was released.")
             return 2
         # A bug. Messages of other libraries quote cell values, so only the kind of error is told.
-        if "--debug" in sys.argv:
+        if "debug" in asked:
             raise
         hint = "This is a bug in rothko: --debug shows where it happened, but may show cell values too."
         if _told_in_place(f"its report could not be made ({type(error).__name__}). {hint.rstrip('.')}"):
@@ -97,10 +114,10 @@ def _run() -> int:
     return 0
 
 
-def _command() -> None:
-    """Run a command; what is printed has been printed when this ends."""
+def _command(asked: set[str]) -> None:
+    """Run a command, and note what it is asked to tell of errors; what is printed has been printed when this ends."""
     try:
-        app()
+        app(obj=asked)
     finally:
         sys.stdout.flush()
 

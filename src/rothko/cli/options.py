@@ -16,12 +16,25 @@ if TYPE_CHECKING:
     from rothko.data.source.csv import CsvOptions
     from rothko.workload import Task
 
+
+def _noted(context: typer.Context, parameter: typer.CallbackParam, asked: bool) -> bool:
+    """Note what whoever tells of an error must know, wherever on the line it was asked for."""
+    if asked and context.obj is not None:
+        context.obj.add(parameter.name)
+    return asked
+
+
 Data = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or Arrow file.", show_default=False)]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="A policy file (YAML).", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace output that exists.")]
-ShowValues = Annotated[bool, typer.Option("--show-values", help="List the cell values behind an error.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an internal error happened.")]
+ShowValues = Annotated[
+    bool,
+    typer.Option("--show-values", callback=_noted, is_eager=True, help="List the cell values behind an error."),
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", callback=_noted, is_eager=True, help="Show where an internal error happened.")
+]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Cores to use; all by default.", show_default=False)
 ]

@@ -7,7 +7,6 @@ written shows nothing but what the recoding publishes.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
 from rothko.data.source.open import open_source
-from rothko.engines.plan import BASELINE
+from rothko.engines.plan import BASELINE, available_memory
 from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.formats.table import ENDINGS
@@ -73,15 +72,16 @@ def apply_file(
         The JSON file of a recoding, or the folder that it lies in.
     memory
         The most bytes that the process may take, beside those of the recoding: a larger file is recoded some records
-        at a time, and only within these the order is random. None: what the computer has free. The records of a time
-        are the same number however small the limit is (a quarter of a million), so a very small one is passed.
+        at a time, and only within these the order is random. None: what is free on this machine, or within what its
+        container grants. The records of a time are the same number however small the limit is (a quarter of a
+        million), so a very small one is passed.
     """
     target, phi_file = Path(out), recoding_file(Path(recoding))
     inputs = (Path(data), phi_file, *large_files(phi_file))
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
     source = open_source(data, csv=csv, asked=phi.policy.columns)
-    limit = _free_memory() if memory is None else memory
+    limit = available_memory() if memory is None else memory
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
     # Compressed files are several times larger in memory, and so are the copies on the way.
     at_once = 20 * source.bytes + (0 if memory is None else BASELINE) < limit
@@ -134,14 +134,6 @@ def _told(recoded: pa.Table, table: pa.Table, phi: Recoding) -> Told:
     shown = {column.name for columns in phi.published.values() for column in columns}
     columns = {name: recoded[name] if name in shown else table[name] for name in recoded.column_names}
     return Told(tuple(columns), pa.table(columns), np.zeros(table.num_rows, dtype=np.int32), ())
-
-
-def _free_memory() -> int:
-    """What the computer has free, or a thousand million bytes where it does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    except (ValueError, OSError):
-        return 10**9
 
 
 def _only_known(table: pa.Table, phi: Recoding) -> None:
