@@ -6,6 +6,8 @@ Lazy imports and those for type checkers count as any other: whoever reads a mod
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +41,7 @@ KNOWN: set[tuple[str, str]] = {
     ("rothko.engines.disk.stream", "rothko.release.measured"),
     ("rothko.engines.disk.stream", "rothko.release.stream"),
     ("rothko.engines.disk.stream", "rothko.release.verify"),
-    ("rothko.release.recoding.checks", "rothko.release.recoding.recoding"),
+    ("rothko.release.recoding.checks", "rothko.release.recoding.attribute"),
     ("rothko.release.recoding.recoding", "rothko.release.recoding.columns"),
     ("rothko.sets.bench", "rothko.comparison.trials"),
 }
@@ -145,3 +147,15 @@ def circles(graph: dict[str, set[str]]) -> list[frozenset[str]]:
         if module not in number:
             visit(module)
     return found
+
+
+def test_every_package_of_an_extra_is_used() -> None:
+    """What a person installs by ``pip install "rothko[learn]"`` is imported somewhere, and what nothing uses is not."""
+    project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]
+    modules = {"scikit-learn": "sklearn"}
+    sources = "\n".join(path.read_text() for path in MODULES.values())
+    for extra, packages in project["optional-dependencies"].items():
+        names = [re.split(r"[<>=\[]", package)[0] for package in packages] if extra != "dev" else []
+        for name in names:
+            module = modules.get(name, name)
+            assert re.search(rf"^\s*(import|from) {module}\b", sources, re.MULTILINE), f"{name} of the extra {extra}"

@@ -30,7 +30,7 @@ TREE = ("attribute", "begins", "child", "children", "leaf")
 
 
 class DamageError(Exception):
-    """A recoding is not what :meth:`Recoding.save` writes; the message ends a sentence about the file."""
+    """A recoding is not what its ``save`` writes; the message ends a sentence about the file."""
 
 
 def sound(holds: object, otherwise: str) -> None:
