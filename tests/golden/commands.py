@@ -259,7 +259,7 @@ def learning() -> Iterator[Case]:
             run.text("names", " ".join(map(str, anonymizer.get_feature_names_out())))
             run.json("made", made.tolist() if isinstance(made, np.ndarray) else plain(made))
 
-        return Case(f"learn/{regions} {task}", make, quick=regions == "corners")
+        return Case(f"learn/{regions} {task}", make)
 
     for regions in ("corners", "midpoint", "mean", "sample", "published"):
         yield case(regions, turn(regions, "task", ("classify", "regress")))
