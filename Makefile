@@ -31,7 +31,7 @@ demo: install ## the whole flow on generated data
 	$(BIN)/rothko demo
 
 test: install ## run the tests
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 golden: install ## run all golden cases and say which releases are no longer what they were (ARGS="--keep folder")
 	$(BIN)/python -m tests.golden.matrix $(ARGS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+import typer
 
 from rothko.cli import main
 from rothko.errors import PrivacyWarning
@@ -23,6 +25,8 @@ class Ran:
 
 
 Rothko = Callable[..., Ran]
+built = functools.cache(typer.main.get_command)
+"""Typer builds all commands anew for each that is run, which takes longer than most of them."""
 
 
 @pytest.fixture
@@ -30,6 +34,7 @@ def rothko(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     """Run a command as a shell would, without starting Python anew."""
 
     def run(*arguments: object) -> Ran:
+        monkeypatch.setattr(typer.main, "get_command", built)
         monkeypatch.setattr(sys, "argv", ["rothko", *map(str, arguments)])
         monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main() puts its own there
         capsys.readouterr()

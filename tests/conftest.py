@@ -1,15 +1,19 @@
-"""What every test may use: the profiles of Hypothesis, the command line, an empty folder to work in."""
+"""What every test may use: every engine, the command line, an empty folder to work in."""
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from tests import compiled
 from tests.command import rothko
+from tests.engine import disk_engine, engine, little_memory
 
-__all__ = ["folder", "rothko"]
+__all__ = ["disk_engine", "engine", "folder", "little_memory", "rothko"]
 
 # The same examples in every run, so that a run means the same for everybody; `--hypothesis-profile=explore` looks for
 # new ones.
@@ -23,3 +27,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """What a worker is told at its start: whether to compile its share of the kernels, of a run of all tests."""
+    everything = node.config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    node.workerinput["compile"] = everything and compiled.nothing_is()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    told = getattr(session.config, "workerinput", {})
+    if told.get("compile"):
+        compiled.share(int(told["workerid"].removeprefix("gw")), told["workercount"])
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected stays until the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()

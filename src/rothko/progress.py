@@ -44,12 +44,16 @@ def count_threads(asked: int | None) -> int:
 def each(work: Callable[[Thing], Result], things: Iterable[Thing], threads: int) -> list[Result]:
     """What the work makes of each thing, in their order.
 
-    One thread is this one: handing work to another takes longer than the work itself on a small table.
+    One thread is this one, and one thing is done in it: handing work to another takes longer than the work itself on a
+    small table.
 
     >>> each(lambda x: x * x, [1, 2, 3], threads=2)
     [1, 4, 9]
     """
-    if threads == 1:
+    if threads > 1:
+        things = list(things)
+        threads = min(threads, len(things))
+    if threads <= 1:
         return [work(thing) for thing in things]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, things))

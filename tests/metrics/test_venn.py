@@ -122,7 +122,6 @@ def test_complements_and_differences(wheres: list[str], told: list[bool]) -> Non
     assert (halves[0] + halves[1]).as_one_class().tellable(5) == told
 
 
-@pytest.mark.parametrize("engine", ["memory", "rothko-t", "rothko-s"])
 def test_the_certificate_does_not_tell_of_the_one_who_is_left(engine: str) -> None:
     """399 of 400 are younger than 97. That no class reaches over 50 the release shows itself."""
     people = {"age": [i % 90 for i in range(399)] + [97], "pay": list(range(400))}

@@ -71,7 +71,6 @@ def asked(**more: Any) -> Policy:
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet"])
-@pytest.mark.parametrize("engine", ["memory", "rothko-t"])
 def test_formulas_are_escaped_in_text_files_and_it_is_said(tmp_path: Path, engine: str, ending: str) -> None:
     saved = rk.anonymize(people(), asked(), engine=engine).save(tmp_path / f"release{ending}")
     said = [note for note in saved.certificate.notes if "spreadsheet" in note]

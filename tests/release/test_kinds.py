@@ -22,7 +22,6 @@ from rothko.release.kinds import cell_texts
 from rothko.release.publish import exact_mean
 
 ROWS = 24
-ENGINES = ("memory", "rothko-t", "rothko-s")
 
 
 def column(values: list[Any], kind: pa.DataType) -> pa.Array:
@@ -103,6 +102,10 @@ def policy(role: str = "keep") -> rk.Policy:
     )
 
 
+def place_of(engine: str) -> str:
+    return "memory" if engine == "memory" else "disk"
+
+
 def values(array: pa.Array | pa.ChunkedArray) -> list[str]:
     """The values as a multiset; a point in time by its instant."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
@@ -113,36 +116,45 @@ def values(array: pa.Array | pa.ChunkedArray) -> list[str]:
     return sorted(map(repr, array.to_pylist()))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", KINDS)
-def test_a_kept_column_leaves_exactly_or_is_refused(tmp_path: Path, name: str, engine: str) -> None:
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".csv"])
+def test_kept_columns_leave_exactly(tmp_path: Path, ending: str, engine: str) -> None:
+    names = [name for name in KINDS if name != "union" and name not in REFUSED[place_of(engine), ending]]
+    table = pa.table({"age": [i // 2 for i in range(ROWS)], **{name: KINDS[name] for name in names}})
+    roles = {"age": {"role": "quasi-identifier"}, **{name: {"role": "keep"} for name in names}}
+    asked = rk.Policy(columns=roles, privacy=[{"k-anonymity": {"k": 3}}])
+    out = rk.anonymize(table, asked, engine=engine).save(tmp_path / f"release{ending}").data
+    if ending == ".csv":
+        with out.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for name in names:
+            assert sorted(row[name] for row in rows) == sorted(
+                text or "" for text in cell_texts(KINDS[name]).to_pylist()
+            )
+        return
+    read = (pq.read_table if ending == ".parquet" else feather.read_table)(out)
+    for name in names:
+        assert values(read[name]) == values(KINDS[name]), name
+        if ending == ".arrow" and name not in OTHER_TYPE[ending]:
+            assert read[name].type == KINDS[name].type
+
+
+@pytest.mark.parametrize("name", sorted({"union"}.union(*REFUSED.values())))
+def test_a_kept_column_that_has_no_place_is_refused(tmp_path: Path, name: str, engine: str) -> None:
     if name == "union":
         with pytest.raises(InputError, match=r"'x' holds .*no one type"):
             rk.anonymize(people(name), policy(), engine=engine)
         return
-    place = "memory" if engine == "memory" else "disk"
-    if place == "disk" and name in REFUSED["disk", ".arrow"]:
+    place = place_of(engine)
+    if name in REFUSED[place, ".arrow"]:
         with pytest.raises(InputError, match=r"'x' holds .*engine: memory"):
             rk.anonymize(people(name), policy(), engine=engine)
         return
     release = rk.anonymize(people(name), policy(), engine=engine)
     for ending in (".parquet", ".arrow", ".csv"):
-        out = tmp_path / f"as-{ending[1:]}{ending}"
         if name in REFUSED[place, ending]:
             with pytest.raises(InputError, match=f"'x' holds .*{ending}"):
-                release.save(out)
+                release.save(tmp_path / f"as-{ending[1:]}{ending}")
             assert list(tmp_path.glob(f"as-{ending[1:]}*")) == []
-            continue
-        release.save(out)
-        if ending == ".csv":
-            with out.open(newline="", encoding="utf-8") as file:
-                found = sorted(row["x"] for row in csv.DictReader(file))
-            assert found == sorted(text or "" for text in cell_texts(KINDS[name]).to_pylist())
-            continue
-        read = (pq.read_table if ending == ".parquet" else feather.read_table)(out)["x"]
-        assert values(read) == values(KINDS[name])
-        if ending == ".arrow" and name not in OTHER_TYPE[ending]:
-            assert read.type == KINDS[name].type
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -192,7 +204,6 @@ def test_a_cell_of_three_megabytes(tmp_path: Path) -> None:
     assert saved.certificate.verification.rows == 4
 
 
-@pytest.mark.parametrize("engine", ["memory", "rothko-t"])
 def test_the_mean_of_the_largest_numbers_is_exact(engine: str) -> None:
     table = {
         "x": [1e308] * 4 + [-1e308, 1e308, 3.0, 3.0] + [1.0, 2.0, 3.0, 4.0],

@@ -18,21 +18,14 @@ from hypothesis import strategies as st
 
 from rothko.engines.disk.spill import Spill
 from rothko.engines.part import LargeClass
-from rothko.engines.plan import Budget
 from rothko.flow import prepare
 from rothko.policy.policy import Policy
 from rothko.release.large_class import Shuffle
 from rothko.release.stream import Sink
+from tests.engine import FITS
 
 ROWS = 6_000
-FITS = 700
-"""Records that fit in memory."""
-
-
-@pytest.fixture(autouse=True)
-def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=FITS)
-    monkeypatch.setattr("rothko.engines.disk.stream.budget", lambda *_, **__: small)
+pytestmark = pytest.mark.usefixtures("little_memory")
 
 
 @pytest.fixture
@@ -118,10 +111,9 @@ def test_it_is_what_the_memory_engine_releases(
     assert recodings[0]["rules"] == recodings[1]["rules"]
 
 
-@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 def test_the_order_of_the_input_does_not_show(
-    tmp_path: Path, large: list[LargeClass], engine: str, ending: str
+    tmp_path: Path, large: list[LargeClass], disk_engine: str, ending: str
 ) -> None:
     """All of it is one class, most of whose rows are alike to the last cell."""
     table = people().set_column(0, "age", pa.array([40] * ROWS)).set_column(1, "place", pa.array(["here"] * ROWS))
@@ -134,7 +126,7 @@ def test_the_order_of_the_input_does_not_show(
         order = np.random.default_rng(turn).permutation(ROWS)
         pcsv.write_csv(table.take(order), tmp_path / f"people{turn}.csv")
         out = tmp_path / f"out{turn}{ending}"
-        saved = prepare(tmp_path / f"people{turn}.csv", policy(), engine=engine, threads=1).save(out)
+        saved = prepare(tmp_path / f"people{turn}.csv", policy(), engine=disk_engine, threads=1).save(out)
         written.append(saved.data.read_bytes())
     assert [part.rows for part in large] == [ROWS, ROWS]
     assert written[0] == written[1]

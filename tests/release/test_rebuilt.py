@@ -153,7 +153,6 @@ def dictionaries(path: Path) -> dict[str, list[str]]:
     return {name: table[name].chunk(0).dictionary.to_pylist() for name in texts}
 
 
-@pytest.mark.parametrize("engine", ["memory", "rothko-t"])
 def test_pages_of_a_file_do_not_list_values_as_the_input_had_them(engine: str, tmp_path: Path) -> None:
     """Records sorted by name: a kept text that everybody has alone would tell the name by its place in the page."""
     rows = 1000

@@ -183,7 +183,6 @@ def test_cells_of_a_grid_are_covered_as_a_whole() -> None:
 # ── the rows of a file
 
 
-@pytest.mark.parametrize("engine", ["memory", "rothko-t"])
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
 @pytest.mark.parametrize("source", ["frame", "csv"])
 @pytest.mark.parametrize("column", ["disease", "note", "cost"])

@@ -23,8 +23,6 @@ from rothko.release.value_sql import _folded
 from rothko.release.verify import verify
 from rothko.release.write import write_table
 
-ENGINES = ("memory", "rothko-t", "rothko-s")
-
 
 def distinct(table: pa.Table | Path, missing: tuple[str, ...] = (), **spec: Any) -> float:
     """How many values of ``s`` the verifier finds."""
@@ -147,7 +145,6 @@ def test_the_verifier_folds_every_letter_that_it_knows_as_the_encoder_does() -> 
     assert len(young) < 200
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_release_holds_what_is_asked_of_folded_values(tmp_path: Path, engine: str) -> None:
     spellings = ["HIV", "hiv ", "Hiv", "flu", "FLU", "cold"]
     people = {"age": [i // 6 for i in range(240)], "disease": [spellings[i % 6] for i in range(240)]}
@@ -166,7 +163,6 @@ def test_a_release_holds_what_is_asked_of_folded_values(tmp_path: Path, engine: 
         rk.anonymize(people, policy.but(privacy=[{"distinct-l-diversity": {"l": 4, "of": "disease"}}]), engine=engine)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_look_alikes_are_told_by_number(engine: str) -> None:
     people = {"age": [20, 21] * 20, "disease": ["HIV", "hiv", "flu", "cold"] * 10}
     policy = Policy.quick(people, qi=["age"], sensitive=["disease"], k=5)

@@ -267,7 +267,9 @@ def test_the_types_of_a_text_file_are_those_of_all_its_values(
     lines = [*[(first, "1", first, "b")] * before, *tail]
     path.write_text("a,b,c,d\n" + "".join(",".join(line) + "\n" for line in lines))
     roles = {"a": QI, "b": QI, "c": {"role": "sensitive"}, "d": {"role": "keep"}}
-    check(path, policy_of(roles, missing=("?",), workload=[{"classify": {"target": "c"}}]), rows=rows)
+    check(
+        path, policy_of(roles, missing=("?",), workload=[{"classify": {"target": "c"}}]), rows=max(rows, before // 10)
+    )
 
 
 def test_a_text_file_in_many_blocks(tmp_path: Path) -> None:
@@ -336,7 +338,7 @@ def test_the_sample_is_coded_as_the_stream() -> None:
 
 SMALL = 40_000
 """Bytes for one quasi-identifier and one sensitive column: some 800 distinct numbers each."""
-MANY = 20_000
+MANY = 6_000
 SEVERAL: dict[str, pa.Array] = {
     "int": pa.array(np.random.default_rng(0).permutation(MANY) * 7 - 50_000),
     "wide": pa.array(np.random.default_rng(1).integers(-(2**62), 2**62, MANY)),

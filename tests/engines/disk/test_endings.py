@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -132,40 +132,64 @@ def counted(step):
         return step(*args, **named)
     return last
 
-left = int(sys.argv[1])
-data, *others = (Path("out") / f"release.{name}" for name in ("parquet", "certificate.json", "recoding.json"))
-stale = Path("out/release.tree.parquet")
-with staging(Claim({path: state(path) for path in (data, *others, stale)}, (stale,))) as stage:
-    for path in (data, *others):
-        stage.place_for(path).write_text("new")
-    os.rename, os.link, Path.unlink = counted(os.rename), counted(os.link), counted(Path.unlink)
-    stage.commit()
+def move():
+    data, *others = (Path("out") / f"release.{name}" for name in ("parquet", "certificate.json", "recoding.json"))
+    stale = Path("out/release.tree.parquet")
+    with staging(Claim({path: state(path) for path in (data, *others, stale)}, (stale,))) as stage:
+        for path in (data, *others):
+            stage.place_for(path).write_text("new")
+        os.rename, os.link, Path.unlink = counted(os.rename), counted(os.link), counted(Path.unlink)
+        stage.commit()
+
+for line in sys.stdin:
+    left = int(line)
+    child = os.fork()
+    if child == 0:
+        move()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Files that are moved into place; killed before the n-th step."""
+"""Files that are moved into place, by a process of their own for each n that is read; killed before the n-th step."""
 RELEASED = {f"release.{name}" for name in ("parquet", "certificate.json", "recoding.json")}
 
 
-@pytest.mark.usefixtures("people")
+@pytest.fixture
+def killed_at(people: pa.Table) -> Iterator[Callable[[int], int]]:
+    """Move files into place, but for a kill before the n-th step; the exit code."""
+    command = [sys.executable, "-c", MOVES]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        says, hears = process.stdout, process.stdin
+        assert says is not None
+        assert hears is not None
+
+        def move(step: int) -> int:
+            print(step, file=hears, flush=True)
+            return int(says.readline())
+
+        yield move
+        hears.close()
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_kill_between_two_moves_leaves_no_data_without_what_vouches_for_it(overwrite: bool) -> None:
+def test_a_kill_between_two_moves_leaves_no_data_without_what_vouches_for_it(
+    killed_at: Callable[[int], int], overwrite: bool
+) -> None:
     seen = []
     for step in range(1, 30):
         for path in Path("out").iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for name in (*RELEASED, "release.tree.parquet") if overwrite else ():
             Path("out", name).write_text("old")
-        ended = subprocess.run(
-            [sys.executable, "-c", MOVES, str(step)], capture_output=True, text=True, timeout=60, check=False
-        )
+        ended = killed_at(step)
         there = {path.name: path.read_text() for path in Path("out").iterdir() if path.is_file()}
         data = there.get("release.parquet")
         if data is not None:
             assert {there[name] for name in RELEASED} == {data}
             assert ("release.tree.parquet" in there) == (data == "old")
         seen.append(data)
-        if ended.returncode == 0:
+        if ended == 0:
             break
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        assert ended == -signal.SIGKILL
     # The older release, or none; no data while files are moved; the release, while the private folder is removed too.
     assert len(seen) > (7 if overwrite else 3)
     assert [there for there, _ in itertools.groupby(seen)] == [*(["old"] if overwrite else []), None, "new"]
@@ -251,37 +275,33 @@ def refused(ran: Ran) -> str:
     return ran.err
 
 
-@pytest.mark.usefixtures("little_memory")
-@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
 @pytest.mark.parametrize("size", [0.5, 0.999])
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
-def test_a_file_that_is_cut_short(rothko: Rothko, people: pa.Table, engine: str, ending: str, size: float) -> None:
+def test_a_file_that_is_cut_short(rothko: Rothko, people: pa.Table, disk_engine: str, ending: str, size: float) -> None:
     path = Path(f"people.{ending}")
     {"parquet": pq.write_table, "arrow": feather.write_feather}[ending](people, path)
     os.truncate(path, int(path.stat().st_size * size))
-    assert "cut short" in refused(rothko(*arguments(path.name, engine)))
+    assert "cut short" in refused(rothko(*arguments(path.name, disk_engine)))
 
 
-@pytest.mark.usefixtures("little_memory")
-@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
-def test_a_parquet_file_whose_last_rows_are_damaged(rothko: Rothko, people: pa.Table, engine: str) -> None:
+def test_a_parquet_file_whose_last_rows_are_damaged(rothko: Rothko, people: pa.Table, disk_engine: str) -> None:
     pq.write_table(people, "people.parquet", row_group_size=1000, use_dictionary=False)
     last = pq.read_metadata("people.parquet").row_group(5).column(0)
     with open("people.parquet", "r+b") as file:
         file.seek(last.data_page_offset)
         file.write(b"\xff" * 64)
-    assert "damaged" in refused(rothko(*arguments("people.parquet", engine)))
+    assert "damaged" in refused(rothko(*arguments("people.parquet", disk_engine)))
 
 
-@pytest.mark.usefixtures("little_memory")
-@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
 @pytest.mark.parametrize("line", ["1,2,flu\n", "1,2,flu,3,4\n", '1,2,"flu,3\n'])
-def test_a_csv_file_that_is_ragged_in_its_last_block(rothko: Rothko, people: pa.Table, engine: str, line: str) -> None:
+def test_a_csv_file_that_is_ragged_in_its_last_block(
+    rothko: Rothko, people: pa.Table, disk_engine: str, line: str
+) -> None:
     many = pa.concat_tables([people] * 50)  # more than what is looked at to find the dialect
     pcsv.write_csv(many, "people.csv")
     with open("people.csv", "a") as file:
         file.write(line)
-    refused(rothko(*arguments("people.csv", engine)))
+    refused(rothko(*arguments("people.csv", disk_engine)))
 
 
 def swapped(people: pa.Table) -> pa.Table:
@@ -295,12 +315,10 @@ CHANGES: dict[str, Callable[[pa.Table], pa.Table]] = {
 }
 
 
-@pytest.mark.usefixtures("little_memory")
-@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
 def test_a_file_that_changes_between_passes(
-    rothko: Rothko, people: pa.Table, monkeypatch: pytest.MonkeyPatch, engine: str, ending: str, change: str
+    rothko: Rothko, people: pa.Table, monkeypatch: pytest.MonkeyPatch, disk_engine: str, ending: str, change: str
 ) -> None:
     write: Any = {"parquet": pq.write_table, "csv": pcsv.write_csv, "arrow": feather.write_feather}[ending]
     survey = disk.survey
@@ -312,7 +330,7 @@ def test_a_file_that_changes_between_passes(
 
     write(people, f"people.{ending}")
     monkeypatch.setattr(disk, "survey", then_changed)
-    assert "has changed while it was read" in refused(rothko(*arguments(f"people.{ending}", engine)))
+    assert "has changed while it was read" in refused(rothko(*arguments(f"people.{ending}", disk_engine)))
 
 
 @pytest.mark.usefixtures("little_memory")

@@ -1,4 +1,4 @@
-"""Whole runs of the engines on disk: files in, verified files out, whatever the format and the workload."""
+"""Whole runs of the engines: files in, verified files out, whatever the format and the workload."""
 
 from __future__ import annotations
 
@@ -77,19 +77,20 @@ def test_rothko_t_releases_what_the_memory_engine_releases(
     assert found.recoding.apply(fresh).equals(expected.recoding.apply(fresh))
 
 
-@pytest.mark.parametrize("engine", ["rothko-t", {"rothko-s": {"test": "normal"}}])
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
-def test_every_format_goes_in_and_out(people: pa.Table, tmp_path: Path, ending: str, engine: Any) -> None:
+def test_every_format_goes_in_and_out(people: pa.Table, tmp_path: Path, ending: str, engine: str) -> None:
     source = tmp_path / f"people.{ending}"
     write = {"parquet": pq.write_table, "csv": pcsv.write_csv, "arrow": feather.write_feather}[ending]
     write(people, source)
     asked = policy(
-        engine=engine, privacy=[{"k-anonymity": {"k": 20}}, {"entropy-l-diversity": {"l": 1.2, "of": "class"}}]
+        engine={"rothko-s": {"test": "normal"}} if engine == "rothko-s" else engine,
+        privacy=[{"k-anonymity": {"k": 20}}, {"entropy-l-diversity": {"l": 1.2, "of": "class"}}],
     )
     release = rk.anonymize(source, asked)
     saved = release.save(tmp_path / "out")
     assert saved.certificate.verification.holds
     assert saved.certificate.verification.rows == ROWS
+    assert saved.certificate.engine == engine
     assert saved.data.suffix == source.suffix
     assert rk.check(saved.data, asked).holds
     assert not [path for path in (tmp_path / "out").iterdir() if "partial" in path.name]
@@ -164,14 +165,13 @@ def test_nothing_is_left_behind(people: pa.Table, tmp_path: Path, monkeypatch: p
     assert list(spill.iterdir()) == []
 
 
-@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
 def test_progress_tells_passes_over_the_source_and_how_much_is_finished(
-    people: pa.Table, tmp_path: Path, engine: str
+    people: pa.Table, tmp_path: Path, disk_engine: str
 ) -> None:
     pq.write_table(people, tmp_path / "people.parquet", row_group_size=900)
     told: list[tuple[str, int, int]] = []
     prepared = prepare(
-        tmp_path / "people.parquet", policy(), engine=engine, threads=1, progress=lambda *what: told.append(what)
+        tmp_path / "people.parquet", policy(), engine=disk_engine, threads=1, progress=lambda *what: told.append(what)
     )
     saved = prepared.save(tmp_path / "out.parquet")
     io = saved.certificate.io
