@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import rothko as rk
-from golden import data
-from golden.ran import Case, Run, plain
-from golden.releases import REQUIREMENTS, SEED, WORKED, WORKLOADS, names_of, policy, turn
+from tests.golden import data
+from tests.golden.ran import Case, Run, plain
+from tests.golden.releases import REQUIREMENTS, SEED, WORKED, WORKLOADS, names_of, policy, turn
 
 
 def commands() -> Iterator[Case]:

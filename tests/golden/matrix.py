@@ -33,11 +33,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # pytest has the path from conftest.py
-    sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from golden import commands, data, releases, sets_cases
-from golden.ran import Case, Run, run
+from tests.golden import commands, data, releases, sets_cases
+from tests.golden.ran import Case, Run, run
 
 HASHES = Path(__file__).parent / "hashes.json"
 LIBRARIES = ("duckdb", "numpy", "pandas", "polars", "pyarrow", "scikit-learn")

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import rothko as rk
-from golden import data
-from golden.ran import Case, Run, plain
+from tests.golden import data
+from tests.golden.ran import Case, Run, plain
 
 KEY = bytes(range(32))
 SEED = 5

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import rothko as rk
-from golden import data
-from golden.ran import Case, Run
-from golden.releases import SEED, turn
+from tests.golden import data
+from tests.golden.ran import Case, Run
+from tests.golden.releases import SEED, turn
 
 SET_METHODS: dict[str, Any] = {
     "set-mondrian": {},

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from golden import data, matrix
-from golden.ran import Case, run
+from tests.golden import data, matrix
+from tests.golden.ran import Case, run
 
 CASES = matrix.cases()
 
