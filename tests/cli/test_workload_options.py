@@ -89,6 +89,15 @@ def test_options_of_the_method_keep_the_others(asked):
     assert (method.relaxed, method.minimum_gain) == (True, 0.001)
 
 
+def test_options_of_the_method_by_name(asked):
+    method = asked("--policy", "policy.yaml", "--option", "relaxed=false", "--option", "minimum_gain=1e-3").method
+    assert (method.relaxed, method.minimum_gain) == (False, 0.001)
+    method = asked("--qi", "age", "--k", "2", "--option", "relaxed=false", "--relaxed").method
+    assert method.relaxed is True
+    method = asked("--qi", "age", "--k", "2", "--method", "hilbert", "--option", "bits=8").method
+    assert (method.name, method.bits) == ("hilbert", 8)
+
+
 def test_a_selection_is_cut_out(asked):
     def sexes():
         return {row["sex"] for row in csv.DictReader(Path("out.csv").read_text().splitlines())}

@@ -39,6 +39,7 @@ def anonymize(
     select: options.Select = None,
     aggregate: options.Aggregate = None,
     method: Annotated[str | None, typer.Option("--method", help="The algorithm.", show_default="mondrian")] = None,
+    option: options.MethodOption = None,
     relaxed: Annotated[
         bool, typer.Option("--relaxed", help="Let Mondrian split equal values (no recoding then).")
     ] = False,
@@ -107,7 +108,8 @@ def anonymize(
         )  # fmt: skip
         asked = without_file(data, csv, parts | {"workload": tasks}, quiet=as_json)
     gain = options.number("--minimum-gain", minimum_gain, 0)
-    asked = _with_options(asked, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
+    given = options.parameters("--option", option, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
+    asked = _with_options(asked, given)
     limit = options.size("--memory", memory)
     place = place_of(
         out, data, asked, recoding=False if no_recoding or not asked.method.recodes else recoding or True,
@@ -144,13 +146,12 @@ def without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: b
     return policy
 
 
-def _with_options(policy: Policy, **given: Any) -> Policy:
-    """The policy with other values of some parameters of its method; None leaves one as it is."""
-    changes = {name: value for name, value in given.items() if value is not None}
-    if not changes:
+def _with_options(policy: Policy, given: dict[str, Any]) -> Policy:
+    """The policy with other values of some options of its method."""
+    if not given:
         return policy
     method = policy.method
-    return policy.but(method={method.name: {p.name: getattr(method, p.name) for p in fields(method)} | changes})
+    return policy.but(method={method.name: {p.name: getattr(method, p.name) for p in fields(method)} | given})
 
 
 def _show(saved: Saved[Certificate], as_json: bool) -> None:

@@ -76,6 +76,10 @@ Aggregate = Annotated[
     list[str] | None,
     typer.Option("--aggregate", help="Quasi-identifiers to be summed up, separated by commas.", show_default=False),
 ]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="An option of the method: name=value; may be repeated.", show_default=False),
+]
 MinimumGain = Annotated[
     str | None,
     typer.Option("--minimum-gain", help="Where no cut gains a model more, cut at the median.", show_default="0.01"),
@@ -172,15 +176,23 @@ def pairs(option: str, texts: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-def parameters(option: str, texts: list[str]) -> dict[str, Any]:
+def parameters(option: str, texts: list[str] | None, **flags: Any) -> dict[str, Any]:
     """Options of a method, with values as YAML would read them: 5 is a number, true a truth value.
 
-    >>> parameters("--option", ["tables=5", "search=lsh"])
-    {'tables': 5, 'search': 'lsh'}
+    Parameters
+    ----------
+    flags
+        What options of the command say by themselves; None where one is not given.
+
+    Examples
+    --------
+    >>> parameters("--option", ["tables=5", "search=lsh"], relaxed=True, force=None)
+    {'tables': 5, 'search': 'lsh', 'relaxed': True}
     """
     from rothko.policy.yaml import value
 
-    return {name: value(text, where=option) for name, text in pairs(option, texts)}
+    told = {name: value(text, where=option) for name, text in pairs(option, texts or [])}
+    return told | {name: flag for name, flag in flags.items() if flag is not None}
 
 
 def methods(option: str, text: str) -> list[Any]:

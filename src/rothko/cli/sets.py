@@ -38,10 +38,7 @@ def sets(
     how: SetOptions,
     k: Annotated[str, typer.Option("--k", help="Records that share what is published, at least.")] = "10",
     method: Annotated[str, typer.Option("--method", help="The algorithm.")] = "set-two-phase",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", help="Of the method: criterion=even; may be repeated.", show_default=False),
-    ] = None,
+    option: options.MethodOption = None,
     delimiter: Annotated[
         str | None, typer.Option("--delimiter", help="Between items of a line; blanks by default.", show_default=False)
     ] = None,
@@ -69,7 +66,7 @@ def sets(
 
     reading = how.reading(delimiter, encoding)
     least = options.whole("--k", k, 2)
-    chosen = as_method({method: options.parameters("--option", option or [])})
+    chosen = as_method({method: options.parameters("--option", option)})
     read = [data] if how.utility is None else [data, how.utility]
     place = free_place(out, inputs=read, overwrite=overwrite)
     with console.progress(quiet=as_json) as report:
