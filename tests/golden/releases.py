@@ -174,7 +174,7 @@ QUICK = (
 def methods_and_requirements() -> Iterator[Case]:
     """Every method with more than half of the requirements; columns, published forms and formats turn."""
     for method, options in METHODS.items():
-        # refine does not publish bounds of a column with missing values: its verification fails.
+        # When these were recorded, bounds of a part with a missing value failed their verification (refine).
         form = "bounds" if "refine" not in method else "region"
         forms = ("range", "range", "mean", form, *(["region"] if method in GLOBAL else []))
         for asked, privacy in REQUIREMENTS.items():

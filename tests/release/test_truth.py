@@ -225,3 +225,12 @@ def test_rows_of_nothing_but_zeros_count(publish: str, tmp_path: Path, monkeypat
     monkeypatch.setattr(RowsFile, "write", damaged)
     with pytest.raises(VerificationError, match="rows are not those of the records"):
         prepare(table, asked).save(tmp_path / "wrong.parquet")
+
+
+def test_bounds_of_a_part_that_has_a_missing_value_hold_for_classes_that_have_none() -> None:
+    """Where columns are recoded by themselves, a class shows what its part of the column shows."""
+    table = pa.table({"age": pa.array([None, 2, 3, 2, 5, 4]), "job": list("bbbbaa")})
+    asked = rk.Policy.quick(table.column_names, qi=["age", "job"], k=2, method="refine", publish="bounds")
+    shown = rk.anonymize(table, asked).arrow.to_pydict()
+    assert shown["age_min"] == shown["age_max"] == [None] * 6
+    assert sorted(shown["job"]) == list("aabbbb")

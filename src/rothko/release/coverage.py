@@ -74,11 +74,12 @@ def check_coverage(
     classes
         The class of each record.
     by_column
-        Whether every quasi-identifier is recoded by itself: a mean is then that of all records that show it.
+        Whether every quasi-identifier is recoded by itself: a mean is then that of all records that show it, and bounds
+        that are missing say that one of these has no value.
     """
     by_extent = [line for line in lines if line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type)]
     if by_column:
-        published = _without_means(values, classes, by_extent, published, connection)
+        published = _without_numbers(values, classes, by_extent, published, connection)
     if any(published[line.name] for line in by_extent):
         _extents(values, classes, by_extent, published, connection)
         _refuse_outside(by_extent, published, connection)
@@ -88,22 +89,22 @@ def check_coverage(
                 _refuse(line.name, _strangers(values[line.name].low, classes, line, column, connection))
 
 
-def _without_means(
+def _without_numbers(
     values: Mapping[str, Values],
     classes: NDArray[np.int32],
     lines: Sequence[Line],
     published: Mapping[str, Sequence[Published]],
     connection: duckdb.DuckDBPyConnection,
 ) -> dict[str, Sequence[Published]]:
-    """What is published besides means, which are checked here: each against the records that show it."""
+    """What is published besides means and bounds, which are checked here: each against the records that show it."""
     others = dict(published)
     for line in lines:
         for column in published[line.name]:
-            if _is_mean(line, column):
+            if not pa.types.is_string(column.values.type):
                 alone = replace(column, of_class=np.arange(len(column.values), dtype=np.int32))
                 shown = column.of_class[classes]
                 check_coverage(values, shown, [line], {line.name: [alone]}, connection=connection)
-        others[line.name] = [column for column in published[line.name] if not _is_mean(line, column)]
+        others[line.name] = [column for column in published[line.name] if pa.types.is_string(column.values.type)]
     return others
 
 
