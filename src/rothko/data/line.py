@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy.hierarchy import Hierarchy, Tree
+from rothko.data.hierarchy.hierarchy import Hierarchy
+from rothko.data.hierarchy.tree import Tree
 
 
 class Kind(IntEnum):

@@ -16,78 +16,24 @@ Files are those of ARX: one leaf a line, ``leaf;level 1;…;*``.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rothko.data.hierarchy.levels import balance, by_breaks, by_widths, join, period
+from rothko.data.hierarchy.levels import balance, by_breaks, by_widths, join, nodes_of, period
+from rothko.data.hierarchy.paths import breadth_first, csv_paths, nested_paths, read_text, sniff, text_of
+from rothko.data.hierarchy.tree import ROOT, Ints, Tree, grow
 from rothko.errors import HierarchyError
 
-ROOT = "*"
-"""The label of every root: the value that says nothing."""
-
-_DELIMITERS = (";", ",", "\t", "|")
 _PERIODS = ("day", "month", "quarter", "year", "decade")
-_Ints = NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tree:
-    """The part of a hierarchy that occurs in the data, as arrays for the kernels.
-
-    Nodes are breadth first, so the children of a node are contiguous and in line order. Where the
-    column has missing values, these are the last leaf, directly under the root.
-    """
-
-    labels: pa.Array
-    """Text of each node; null for the missing value."""
-    parent: _Ints
-    """Parent of each node, −1 for the root, which is node 0."""
-    low: _Ints
-    """First leaf code under each node."""
-    high: _Ints
-    """Last leaf code under each node, inclusive; −1 for the root of a tree without leaves."""
-    first_child: _Ints
-    """First child of each node, 0 for leaves."""
-    n_children: _Ints
-    """Number of children of each node, 0 for leaves."""
-    leaf: _Ints
-    """Node of each leaf code."""
-    leaves: pa.Array
-    """The values in line order, without the missing one."""
-
-    def lowest(self, low: ArrayLike, high: ArrayLike) -> _Ints:
-        """Find, for each pair, the lowest node whose interval covers the codes from `low` to `high`.
-
-        Parameters
-        ----------
-        low, high
-            First and last leaf codes, both inclusive, of the same shape.
-
-        Examples
-        --------
-        >>> tree = Hierarchy.from_nested({"EU": ["FR", "DE"], "Asia": ["JP"]})._whole()
-        >>> tree.labels.take(tree.lowest([0, 0, 1], [0, 1, 2])).to_pylist()
-        ['FR', 'EU', '*']
-        """
-        node: _Ints = np.asarray(self.leaf[np.asarray(low, dtype=np.intp)])
-        last = np.asarray(high)
-        climbing = np.flatnonzero(self.high[node] < last)
-        while climbing.size:
-            node.flat[climbing] = self.parent[node.flat[climbing]]
-            climbing = climbing[self.high[node.flat[climbing]] < last.flat[climbing]]
-        return node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +54,7 @@ class Hierarchy:
 
     labels: tuple[str, ...]
     """One per node; node 0 is the root, ``*``."""
-    parents: _Ints
+    parents: Ints
     """Parent of each node, −1 for the root; never falls, and children keep the order in which they were given."""
 
     def __post_init__(self) -> None:
@@ -167,8 +113,8 @@ class Hierarchy:
         where = os.fspath(path)
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
             raise HierarchyError(f"the delimiter of hierarchy {where} must be one character, not {delimiter!r}")
-        text = _read_text(where, encoding)
-        return _from_paths(_csv_paths(text, where, delimiter or _sniff(text)), where=where, unit="line")
+        text = read_text(where, encoding)
+        return cls(*breadth_first(csv_paths(text, where, delimiter or sniff(text)), where=where, unit="line"))
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[object]], *, where: str = "hierarchy") -> Hierarchy:
@@ -188,8 +134,8 @@ class Hierarchy:
         >>> Hierarchy.from_rows([["FR", "EU", "*"], ["JP"]]).to_rows()
         [['FR', 'EU', '*'], ['JP', '*']]
         """
-        paths = ((number, [_text(cell, where) for cell in row]) for number, row in enumerate(rows, start=1))
-        return _from_paths(paths, where=where, unit="row")
+        paths = ((number, [text_of(cell, where) for cell in row]) for number, row in enumerate(rows, start=1))
+        return cls(*breadth_first(paths, where=where, unit="row"))
 
     @classmethod
     def from_nested(cls, tree: Any, *, where: str = "hierarchy") -> Hierarchy:
@@ -204,10 +150,10 @@ class Hierarchy:
             What error messages call this hierarchy.
         """
         try:
-            paths = list(_nested_paths(tree, (), where))
+            paths = list(nested_paths(tree, (), where))
         except RecursionError:
             raise HierarchyError(f"{where} is nested too deeply, or holds itself") from None
-        return _from_paths(enumerate(paths, start=1), where=where, unit="leaf")
+        return cls(*breadth_first(enumerate(paths, start=1), where=where, unit="leaf"))
 
     # ── what a rule makes ────────────────────────────────────────────────────────────────────────
 
@@ -220,7 +166,7 @@ class Hierarchy:
         values
             The values, in the order that they are to have on the line.
         """
-        return _from_levels([_text_array(values).drop_null()])
+        return cls(*nodes_of([_text_array(values).drop_null()]))
 
     @classmethod
     def mask(
@@ -267,7 +213,7 @@ class Hierarchy:
                 levels.append(join(pc.utf8_slice_codeunits(texts, 0, kept), masked))
             else:
                 levels.append(join(masked, pc.utf8_slice_codeunits(texts, -kept)))
-        return _from_levels([*levels, texts])
+        return cls(*nodes_of([*levels, texts]))
 
     @classmethod
     def intervals(
@@ -312,7 +258,7 @@ class Hierarchy:
         fits = pa.types.is_signed_integer(column.type) or column.type in (pa.uint8(), pa.uint16(), pa.uint32())
         numbers = column.cast(pa.int64() if fits else pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         levels = by_widths(numbers, widths) if widths is not None else by_breaks(numbers, breaks or ())
-        return _from_levels([*reversed(levels), column.cast(pa.string())])
+        return cls(*nodes_of([*reversed(levels), column.cast(pa.string())]))
 
     @classmethod
     def dates(cls, values: pa.Array, *, levels: Sequence[str] = ("month", "year")) -> Hierarchy:
@@ -343,7 +289,7 @@ class Hierarchy:
                 f"a date hierarchy needs dates or timestamps, and the values are of type {column.type}"
             )
         column = column.take(pc.array_sort_indices(column))
-        return _from_levels([*(period(column, level) for level in reversed(levels)), column.cast(pa.string())])
+        return cls(*nodes_of([*(period(column, level) for level in reversed(levels)), column.cast(pa.string())]))
 
     @classmethod
     def auto(cls, values: pa.Array | Sequence[str], counts: ArrayLike, *, fanout: int = 4) -> Hierarchy:
@@ -441,9 +387,9 @@ class Hierarchy:
             last = 1 + int(np.count_nonzero(parent == 0))
             parent = np.insert(np.where(parent >= last, parent + 1, parent), last, 0)
             labels = pa.concat_arrays([labels[:last], pa.nulls(1, pa.string()), labels[last:]])
-        return _grow(labels, parent)
+        return grow(labels, parent)
 
-    def lowest_among(self, values: pa.Array, nodes: pa.Array) -> _Ints:
+    def lowest_among(self, values: pa.Array, nodes: pa.Array) -> Ints:
         """Find for each label the lowest of some nodes that it lies under.
 
         Parameters
@@ -469,195 +415,7 @@ class Hierarchy:
         return np.where(node >= 0, wanted[node], -1).astype(np.int32)
 
     def _whole(self) -> Tree:
-        return _grow(pa.array(self.labels, pa.string()), self.parents)
-
-
-# ── arrays to trees ──────────────────────────────────────────────────────────────────────────────
-
-
-def _grow(labels: pa.Array, parents: NDArray[np.integer]) -> Tree:
-    """Work out children and intervals of nodes that are breadth first."""
-    n_nodes = len(parents)
-    n_children = np.bincount(parents[1:], minlength=n_nodes)
-    end = 1 + np.cumsum(n_children)  # of the children of each node
-    is_leaf = n_children == 0
-    is_leaf[0] = False
-    depths = [0, 1]  # where each depth begins
-    while depths[-1] < n_nodes:
-        depths.append(int(end[depths[-1] - 1]))
-    below = [slice(a, b) for a, b in itertools.pairwise(depths[1:])]
-    size = is_leaf.astype(np.int64)
-    for nodes in reversed(below):
-        above = parents[nodes]
-        size[above[0] : above[-1] + 1] += np.bincount(
-            above - above[0], weights=size[nodes], minlength=above[-1] + 1 - above[0]
-        ).astype(np.int64)
-    low = np.zeros(n_nodes, dtype=np.int64)
-    for nodes in below:
-        above = parents[nodes]
-        before = np.cumsum(size[nodes]) - size[nodes]
-        first = end[above] - n_children[above] - nodes.start
-        low[nodes] = low[above] + before - before[first]
-    leaf = np.empty(size[0], dtype=np.int32)
-    leaf[low[is_leaf]] = np.flatnonzero(is_leaf)
-    return Tree(
-        labels=labels,
-        parent=parents.astype(np.int32),
-        low=low.astype(np.int32),
-        high=(low + size - 1).astype(np.int32),
-        first_child=np.where(n_children > 0, end - n_children, 0).astype(np.int32),
-        n_children=n_children.astype(np.int32),
-        leaf=leaf,
-        leaves=labels.take(pa.array(leaf)).drop_null(),
-    )
-
-
-def _from_levels(levels: Sequence[pa.Array]) -> Hierarchy:
-    """Build from one array of labels per level, coarsest first and the values last.
-
-    A null skips the level for that value, and a label equal to the one above it is the same node.
-    """
-    every = pa.concat_arrays(levels).dictionary_encode()
-    codes = _close_gaps(every.indices.fill_null(-1).to_numpy().reshape(len(levels), -1))
-    codes[1:][codes[1:] == codes[:-1]] = -1
-    codes = _close_gaps(codes)
-    node = np.zeros(codes.shape[1], dtype=np.int64)
-    labels, parents, n_nodes = [], [np.array([-1])], 1
-    for level in codes:
-        here = np.flatnonzero(level >= 0)
-        # Parent first, then label: siblings by first appearance, nodes in the order of their parents.
-        key = node[here] * len(every.dictionary) + level[here]
-        _, first, place = np.unique(key, return_index=True, return_inverse=True)
-        order = np.lexsort((first, node[here][first]))
-        first = here[first[order]]
-        labels.append(level[first])
-        parents.append(node[first])
-        node[here] = n_nodes + np.argsort(order)[place]
-        n_nodes += len(order)
-    names = every.dictionary.take(pa.array(np.concatenate(labels))).to_numpy(zero_copy_only=False).tolist()
-    return Hierarchy((ROOT, *names), np.concatenate(parents))
-
-
-def _close_gaps(codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Move the labels of each value up where levels are skipped (−1)."""
-    return np.take_along_axis(codes, np.argsort(codes < 0, axis=0, kind="stable"), axis=0)
-
-
-def _from_paths(paths: Iterable[tuple[int, list[str]]], *, where: str, unit: str) -> Hierarchy:
-    """Build from numbered paths, each from leaf to root; errors name the numbers, never the labels."""
-    labels, parents, is_leaf, seen_at = [ROOT], [-1], [False], [0]
-    children: list[list[int]] = [[]]
-    known = {ROOT: 0}
-    for number, path in paths:
-        here = f"{where}, {unit} {number}"
-        labels_down = [label for label, _ in itertools.groupby(reversed(path))]
-        if labels_down[:1] == [ROOT]:
-            del labels_down[0]
-        if not labels_down or labels_down[-1] == ROOT:
-            raise HierarchyError(f"{here}: there is no leaf below the root {ROOT!r}")
-        if len({ROOT, *labels_down}) <= len(labels_down):
-            raise HierarchyError(f"{here}: a label stands above itself, with another one between", values=path)
-        node = 0
-        for depth, label in enumerate(labels_down, start=1):
-            leaf = depth == len(labels_down)
-            above, node = node, known.setdefault(label, len(labels))
-            if node == len(labels):
-                labels.append(label)
-                parents.append(above)
-                is_leaf.append(leaf)
-                seen_at.append(number)
-                children.append([])
-                children[above].append(node)
-                continue
-            if leaf != is_leaf[node]:
-                kinds = ("a leaf", "an inner node") if leaf else ("an inner node", "a leaf")
-                raise HierarchyError(
-                    f"{here}: a label is {kinds[0]} here and {kinds[1]} on {unit} {seen_at[node]};"
-                    " published, the two could not be told apart",
-                    values=[label],
-                )
-            if above != parents[node]:
-                what = "the leaf has another path" if leaf else "a label has another parent"
-                raise HierarchyError(
-                    f"{here}: {what} than on {unit} {seen_at[node]}; every label must have one place", values=[label]
-                )
-    if len(labels) == 1:
-        raise HierarchyError(f"{where} is empty; it needs one {unit} for every value of the column")
-    order = [0]
-    for node in order:  # grows as it is walked, which is what makes it breadth first
-        order.extend(children[node])
-    above_in_order = np.array(parents)[order[1:]]
-    return Hierarchy(tuple(labels[node] for node in order), np.append(-1, np.argsort(order)[above_in_order]))
-
-
-# ── reading ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def _read_text(where: str, encoding: str) -> str:
-    try:
-        data = Path(where).read_bytes()
-    except FileNotFoundError:
-        raise HierarchyError(f"there is no hierarchy file {where}") from None
-    except OSError as error:
-        raise HierarchyError(f"hierarchy file {where} cannot be read: {error.strerror}") from error
-    try:
-        return data.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        # The codec's own error carries the bytes of the file, so it must not be chained.
-        raise HierarchyError(f"{where}, line {line}: the text is not {encoding}; name its encoding") from None
-    except LookupError:
-        raise HierarchyError(f"hierarchy file {where}: there is no encoding {encoding!r}") from None
-
-
-def _sniff(text: str) -> str:
-    """Guess the delimiter: the one before the most roots, then the one on the most lines, then ``;``."""
-    lines = [line.replace('"', "") for line in text.splitlines()[:1000]]
-
-    def evidence(delimiter: str) -> tuple[int, int]:
-        ends = (line.rstrip(delimiter + " \t").rpartition(delimiter) for line in lines)
-        return sum(found != "" and end.strip() == ROOT for _, found, end in ends), sum(delimiter in x for x in lines)
-
-    return max(_DELIMITERS, key=evidence)
-
-
-def _csv_paths(text: str, where: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        for row in reader:
-            cells = [ROOT if cell.strip() == ROOT else cell.rstrip() for cell in row]
-            if any(cells):
-                yield reader.line_num, [cells[0], *filter(None, cells[1:])]
-    except csv.Error as error:
-        raise HierarchyError(f"{where}, line {reader.line_num}: not in CSV form ({error})") from None
-
-
-def _nested_paths(tree: Any, above: tuple[str, ...], where: str) -> Iterator[list[str]]:
-    if isinstance(tree, Mapping):
-        for key, below in tree.items():
-            path = (_text(key, where), *above)
-            if below is None or (isinstance(below, Mapping | list | tuple) and not below):
-                yield list(path)
-            else:
-                yield from _nested_paths(below, path, where)
-    elif isinstance(tree, list | tuple):
-        for item in tree:
-            if isinstance(item, list | tuple):
-                raise HierarchyError(f"{where} has a list directly in a list; the inner one needs a label above it")
-            yield from _nested_paths(item, above, where)
-    else:
-        yield [_text(tree, where), *above]
-
-
-def _text(cell: object, where: str) -> str:
-    """Write a cell as Arrow would write it in a column of the data: true, not True; 1, not 1.0."""
-    if isinstance(cell, str):
-        return cell
-    if cell is None or isinstance(cell, Mapping | list | tuple | set):
-        raise HierarchyError(f"{where} has {'nothing' if cell is None else 'a collection'} where a label should be")
-    if isinstance(cell, bool | float):
-        return str(pa.scalar(cell).cast(pa.string()).as_py())
-    return str(cell)
+        return grow(pa.array(self.labels, pa.string()), self.parents)
 
 
 def _one_chunk(values: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rothko.data.hierarchy.tree import ROOT, Nodes
 from rothko.errors import HierarchyError
 
 
@@ -132,3 +133,34 @@ def balance(counts: NDArray[np.int64], fanout: int) -> tuple[NDArray[Any], NDArr
         inner = b - a > 1
         a, b, node = a[inner], b[inner], node[inner]
     return np.concatenate(lows), np.concatenate(highs), np.concatenate(parents)
+
+
+def nodes_of(levels: Sequence[pa.Array]) -> Nodes:
+    """The nodes of a hierarchy with one array of labels per level, coarsest first and the values last.
+
+    A null skips the level for that value, and a label equal to the one above it is the same node.
+    """
+    every = pa.concat_arrays(levels).dictionary_encode()
+    codes = _close_gaps(every.indices.fill_null(-1).to_numpy().reshape(len(levels), -1))
+    codes[1:][codes[1:] == codes[:-1]] = -1
+    codes = _close_gaps(codes)
+    node = np.zeros(codes.shape[1], dtype=np.int64)
+    labels, parents, n_nodes = [], [np.array([-1])], 1
+    for level in codes:
+        here = np.flatnonzero(level >= 0)
+        # Parent first, then label: siblings by first appearance, nodes in the order of their parents.
+        key = node[here] * len(every.dictionary) + level[here]
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        order = np.lexsort((first, node[here][first]))
+        first = here[first[order]]
+        labels.append(level[first])
+        parents.append(node[first])
+        node[here] = n_nodes + np.argsort(order)[place]
+        n_nodes += len(order)
+    names = every.dictionary.take(pa.array(np.concatenate(labels))).to_numpy(zero_copy_only=False).tolist()
+    return (ROOT, *names), np.concatenate(parents).astype(np.int32)
+
+
+def _close_gaps(codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Move the labels of each value up where levels are skipped (−1)."""
+    return np.take_along_axis(codes, np.argsort(codes < 0, axis=0, kind="stable"), axis=0)
