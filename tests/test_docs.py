@@ -214,3 +214,15 @@ def anchors(text: str) -> set[str]:
     """The headings of a page as they are linked to: small letters, blanks as hyphens, no other signs."""
     titles = re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+# ── for whoever changes the code
+
+
+@pytest.mark.parametrize("path", [ROOT / "CONTRIBUTING.md", DOCS / "architecture.md"], ids=lambda path: path.name)
+def test_files_that_are_named_exist(path: Path) -> None:
+    words = {word for word in in_backticks(path.read_text()) if "NAME" not in word}
+    named = [word for word in words if re.fullmatch(r"[\w./-]+(\.(py|md)|/)", word)]
+    there = [word for word in named if (ROOT / word).exists() or (ROOT / "src/rothko" / word).exists()]
+    assert len(there) > 10
+    assert sorted(set(named) - set(there)) == []
