@@ -41,7 +41,6 @@ KNOWN: set[tuple[str, str]] = {
     ("rothko.engines.disk.stream", "rothko.release.measured"),
     ("rothko.engines.disk.stream", "rothko.release.stream"),
     ("rothko.engines.disk.stream", "rothko.release.verify"),
-    ("rothko.release.recoding.checks", "rothko.release.recoding.attribute"),
     ("rothko.release.recoding.recoding", "rothko.release.recoding.columns"),
 }
 """Imports that go up, or close a circle, and still have to go; this list only gets shorter."""

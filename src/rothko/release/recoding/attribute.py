@@ -16,7 +16,7 @@ from rothko.data.line import Kind, Line, as_text
 from rothko.errors import InputError
 from rothko.policy.column import Column
 from rothko.release.publish import ROOT
-from rothko.release.recoding.checks import listed, numbers, text, whole
+from rothko.release.recoding.checks import between, listed, numbers, sound, text, whole
 from rothko.release.recoding.values import from_json, to_json, type_of
 
 
@@ -179,3 +179,39 @@ class Attribute:
             if rows is None
             else Hierarchy.from_rows([[text(one) for one in listed(row)] for row in listed(rows)]),
         )
+
+    def check(self, spec: Column) -> None:
+        """Refuse what does not fit together, or not to what the policy says of the column."""
+        wrong = f"what it says of column {self.name!r} does not fit together"
+        asked = None if spec.hierarchy is None else spec.hierarchy.kind
+        texts = self.kind is Kind.NOMINAL or (self.kind is Kind.ORDERED and pa.types.is_string(self.type))
+        groups = self.kind is Kind.TREE and asked == "auto"
+        sound((self.kind is Kind.TREE) == (asked is not None), wrong)
+        sound((self.hierarchy is not None) == (asked in ("csv", "tree")), wrong)
+        sound(self.kind is not Kind.NOMINAL or pa.types.is_string(self.type), wrong)
+        sound(self.parts >= 1 and -1 <= self.missing_part < self.parts, wrong)
+        sound(between(self.part, 0, self.parts), wrong)
+        sound(len(self.part) == len(self.edges if groups else self.labels), wrong)
+        sound(len(self.ends) == (len(self.edges) if groups else 0), wrong)
+        sound(not self.labels.null_count and not self.edges.null_count and not self.ends.null_count, wrong)
+        if groups:
+            sound(not len(self.labels) and _rise(self.edges) and _rise(self.ends), wrong)
+        elif texts or self.kind is Kind.TREE:
+            sound(not len(self.edges), wrong)
+            sound(pc.count_distinct(self.labels).as_py() == len(self.labels), wrong)
+        else:
+            # Missing values may be a part of their own, after all the others.
+            sound(self.parts - 1 - len(self.edges) in ((0, 1) if self.missing_part >= 0 else (0,)), wrong)
+            sound(not len(self.labels) and _rise(self.edges), wrong)
+        if groups or texts or self.kind is Kind.TREE:
+            there = np.unique(np.append(self.part, self.missing_part))
+            sound(self.parts == len(there[there >= 0]), wrong)
+        as_text(self.edges), as_text(self.ends)  # in words, too
+
+
+def _rise(values: pa.Array) -> bool:
+    """Whether values are sorted, each greater than the one before."""
+    if not len(values):
+        return True
+    ranks = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False)
+    return bool((np.diff(ranks.astype(np.int64)) > 0).all())

@@ -10,20 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.line import Kind, as_text
-from rothko.policy.column import Column
 from rothko.policy.policy import Policy
 from rothko.release.publish import Published
-
-if TYPE_CHECKING:
-    from rothko.release.recoding.attribute import Attribute
 
 TREE = ("attribute", "begins", "child", "children", "leaf")
 """The arrays of a tree, one number per node."""
@@ -73,50 +67,6 @@ def numbers(values: object) -> NDArray[np.int32]:
 def between(values: NDArray[np.integer], least: int, below: int) -> bool:
     """Whether all numbers are at least one and below another."""
     return not values.size or bool(values.min() >= least and values.max() < below)
-
-
-def check_attributes(attributes: Sequence[Attribute], policy: Policy) -> None:
-    """Refuse quasi-identifiers that are not those of the policy, or that do not fit themselves."""
-    names = [attribute.name for attribute in attributes]
-    sound(names and sorted(names) == sorted(policy.quasi_identifiers), "it has other quasi-identifiers than its policy")
-    for attribute in attributes:
-        _check_attribute(attribute, policy.columns[attribute.name])
-
-
-def _check_attribute(one: Attribute, spec: Column) -> None:
-    wrong = f"what it says of column {one.name!r} does not fit together"
-    asked = None if spec.hierarchy is None else spec.hierarchy.kind
-    texts = one.kind is Kind.NOMINAL or (one.kind is Kind.ORDERED and pa.types.is_string(one.type))
-    groups = one.kind is Kind.TREE and asked == "auto"
-    sound((one.kind is Kind.TREE) == (asked is not None), wrong)
-    sound((one.hierarchy is not None) == (asked in ("csv", "tree")), wrong)
-    sound(one.kind is not Kind.NOMINAL or pa.types.is_string(one.type), wrong)
-    sound(one.parts >= 1 and -1 <= one.missing_part < one.parts, wrong)
-    sound(between(one.part, 0, one.parts), wrong)
-    sound(len(one.part) == len(one.edges if groups else one.labels), wrong)
-    sound(len(one.ends) == (len(one.edges) if groups else 0), wrong)
-    sound(not one.labels.null_count and not one.edges.null_count and not one.ends.null_count, wrong)
-    if groups:
-        sound(not len(one.labels) and _rise(one.edges) and _rise(one.ends), wrong)
-    elif texts or one.kind is Kind.TREE:
-        sound(not len(one.edges), wrong)
-        sound(pc.count_distinct(one.labels).as_py() == len(one.labels), wrong)
-    else:
-        # Missing values may be a part of their own, after all the others.
-        sound(one.parts - 1 - len(one.edges) in ((0, 1) if one.missing_part >= 0 else (0,)), wrong)
-        sound(not len(one.labels) and _rise(one.edges), wrong)
-    if groups or texts or one.kind is Kind.TREE:
-        there = np.unique(np.append(one.part, one.missing_part))
-        sound(one.parts == len(there[there >= 0]), wrong)
-    as_text(one.edges), as_text(one.ends)  # in words, too
-
-
-def _rise(values: pa.Array) -> bool:
-    """Whether values are sorted, each greater than the one before."""
-    if not len(values):
-        return True
-    ranks = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False)
-    return bool((np.diff(ranks.astype(np.int64)) > 0).all())
 
 
 def check_tree(tree: Mapping[str, NDArray[np.int32]], parts: Sequence[int]) -> int:

@@ -15,7 +15,7 @@ from rothko.policy.policy import Policy
 from rothko.release.place import large_files
 from rothko.release.publish import Published
 from rothko.release.recoding.attribute import Attribute
-from rothko.release.recoding.checks import check_attributes, listed, numbers, text
+from rothko.release.recoding.checks import listed, numbers, sound, text
 from rothko.release.recoding.values import from_json, to_json, type_of
 from rothko.release.rows import columns_of
 from rothko.release.write import Content
@@ -55,7 +55,10 @@ def head_from_dict(about: dict[str, Any]) -> tuple[Policy, tuple[Attribute, ...]
     """The policy and the quasi-identifiers that :func:`head` wrote."""
     policy = Policy.parse(text(about["policy"]))
     attributes = tuple(map(Attribute.from_dict, listed(about["attributes"])))
-    check_attributes(attributes, policy)
+    names = sorted(attribute.name for attribute in attributes)
+    sound(names and names == sorted(policy.quasi_identifiers), "it has other quasi-identifiers than its policy")
+    for attribute in attributes:
+        attribute.check(policy.columns[attribute.name])
     return policy, attributes
 
 
