@@ -22,14 +22,13 @@ import pyarrow.parquet as pq
 
 from experiments.runs import Keep, Results, Running, Show, keep_nothing, with_load
 from rothko.generate.longtail import TARGETING, LongTail, longtail
-from rothko.kernels.sets.records import shared
 from rothko.sets.files import Reading, read_records
 from rothko.sets.methods.cluster import SetCluster, SetIterative
 from rothko.sets.methods.k1 import SetK1
 from rothko.sets.methods.method import SetK1Method, SetMethod
 from rothko.sets.methods.mondrian import SetMondrian
 from rothko.sets.methods.two_phase import SetTwoPhase
-from rothko.sets.records import Records
+from rothko.sets.records import Common, Records
 
 METHODS: dict[str, SetMethod] = {
     "cluster-all": SetCluster(search="all"),
@@ -121,10 +120,7 @@ def trial(records: Records, k: int, method: SetMethod) -> Kept:
     else:
         classes = method.group(records, k, seed=0, threads=1, progress=lambda _: None)
         seconds = time.process_time() - begun
-        sizes = np.bincount(classes)
-        bounds = np.concatenate(([0], np.cumsum(sizes)))
-        order = np.argsort(classes, kind="stable")
-        starts, items = shared(order, bounds, records.starts, records.items, records.size)
+        sizes, _, _, starts, items = Common.of(classes, records.starts, records.items, records.size)
         times = np.repeat(sizes, np.diff(starts))
         kept, instances = float(times @ records.utility[items]), int(times.sum())
     return Kept(kept / records.total_utility(), instances / max(len(records.items), 1), seconds)

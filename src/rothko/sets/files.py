@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.source.csv import CsvOptions, check_encoding
+from rothko.data.source.formats import check_file, is_text
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.errors import InputError, nearest
@@ -171,7 +172,7 @@ def _found(source: Source, how: Reading) -> str:
 
 
 def _list_columns(source: Source) -> list[str]:
-    if source.path is not None and source.path.name.lower().endswith((".csv", ".tsv", ".txt", ".gz")):
+    if is_text(source.path):
         return []
     first = next(iter(source.batches(rows=1)))
     return [one.name for one in first.schema if sets.is_list(one.type)]
@@ -246,12 +247,7 @@ def read_lines(path: Path, *, delimiter: str | None = None, encoding: str | None
     delimiter
         What separates the items; blanks and tabs by default. Blanks around an item are dropped, an empty item too.
     """
-    if not path.exists():
-        raise InputError(f"There is no file {str(path)!r}.")
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder; name a file in it.")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty.")
+    check_file(path)
     numbers: dict[str, int] = {}
     items: list[NDArray[np.int32]] = []
     lengths: list[NDArray[np.int64]] = []

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rothko.errors import InfeasibleError, InputError, VerificationError
 from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.sets.methods import SetK1Method, SetMethod
-from rothko.sets.records import Records
+from rothko.sets.records import Common, Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def group(
     method: SetMethod, records: Records, k: int, *, seed: int, threads: int, progress: Callable[[int], None]
 ) -> Shown:
     """What each class of records publishes, or each record where they stand by themselves."""
-    from rothko.kernels.sets.records import count_uncovered, shared
+    from rothko.kernels.sets.records import count_uncovered
 
     if isinstance(method, SetK1Method):
         starts, items = method.publish(records, k, seed, threads=threads, progress=progress)
@@ -83,9 +83,7 @@ def group(
         sizes = np.ones(records.count, dtype=np.int64)
     else:
         class_of = method.group(records, k, seed=seed, threads=threads, progress=progress)
-        sizes = np.bincount(class_of)
-        bounds = np.concatenate(([0], np.cumsum(sizes)))
-        starts, items = shared(np.argsort(class_of, kind="stable"), bounds, records.starts, records.items, records.size)
+        sizes, _, _, starts, items = Common.of(class_of, records.starts, records.items, records.size)
     wrong = count_uncovered(class_of.astype(np.int64), starts, items, records.starts, records.items)
     if wrong:
         raise VerificationError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -77,6 +77,28 @@ class Records:
         """A list column."""
         texts = self.names.cast(pa.large_string()).take(pa.array(self.items))
         return pa.LargeListArray.from_arrays(pa.array(self.starts), texts)
+
+
+class Common(NamedTuple):
+    """What the records of each class have in common."""
+
+    sizes: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    """Where the records of each class begin in ``order``."""
+    order: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    """The items that all records of a class have, as CSR."""
+
+    @classmethod
+    def of(cls, class_of: NDArray[np.int32], starts: NDArray[np.int64], items: NDArray[np.int32], size: int) -> Common:
+        """Find it for records as CSR of so many items, each in a class."""
+        from rothko.kernels.sets.records import shared
+
+        sizes = np.bincount(class_of)
+        bounds = np.concatenate(([0], np.cumsum(sizes)))
+        order = np.argsort(class_of, kind="stable").astype(np.int32)
+        return cls(sizes, bounds, order, *shared(order, bounds, starts, items, size))
 
 
 # ── From what is in memory

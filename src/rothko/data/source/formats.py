@@ -39,14 +39,19 @@ ARROW = Format(open_arrow, {".arrow": ".arrow", ".feather": ".feather", ".ipc": 
 FORMATS = (CSV, PARQUET, ARROW)
 
 
-def open_file(path: Path, csv: CsvOptions) -> Source:
-    """Open a file; what cannot be one of a table is told before any reader looks at it."""
+def check_file(path: Path) -> None:
+    """Tell what is no file to read before any reader looks at it."""
     if not path.exists():
         raise InputError(f"There is no file {str(path)!r}.")
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder; name a file in it.")
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty.")
+
+
+def open_file(path: Path, csv: CsvOptions) -> Source:
+    """Open the file of a table."""
+    check_file(path)
     form = format_of(path)
     if form is None:
         known = ", ".join(ending for form in FORMATS for ending in form.endings)

@@ -31,7 +31,7 @@ from rothko.privacy.requirement import number, whole_number
 from rothko.progress import each
 from rothko.sets.methods.lsh import CANDIDATES, TABLES, count_candidates, preprocess, without_tables
 from rothko.sets.methods.method import Progress, SetK1Method, one_of
-from rothko.sets.records import Records
+from rothko.sets.records import Common, Records
 
 RATIO = 4
 """Supporting records that a node of topdown looks at, for each record that is published there."""
@@ -155,14 +155,11 @@ def _descend(
 def _keep_mondrian(records: Records, k: int, seed: int, threads: int, chosen: NDArray[np.bool_]) -> None:
     """Publish what a class of set-mondrian shares wherever that has more utility."""
     from rothko.kernels.sets.k1 import mark_shared
-    from rothko.kernels.sets.records import shared
     from rothko.sets.methods.mondrian import SetMondrian
 
     classes = SetMondrian().group(records, k, seed=seed, threads=threads, progress=lambda _: None)
-    order = np.argsort(classes, kind="stable")
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(classes))))
-    common = shared(order, bounds, records.starts, records.items, records.size)
-    mark_shared(records.starts, records.items, records.utility, classes, *common, chosen)
+    common = Common.of(classes, records.starts, records.items, records.size)
+    mark_shared(records.starts, records.items, records.utility, classes, common.starts, common.items, chosen)
 
 
 def _seed(random: np.random.Generator) -> np.uint64:

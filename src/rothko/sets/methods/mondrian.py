@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from rothko.errors import PolicyError
 from rothko.progress import each
 from rothko.sets.methods.cluster import SetCluster
 from rothko.sets.methods.method import Progress, SetMethod, one_of
-from rothko.sets.records import Records
+from rothko.sets.records import Common, Records
 
 CRITERIA = ("even", "entropy", "utility")
 PART = 1 << 17
@@ -141,47 +141,22 @@ def _finish(
     if criterion != UTILITY:
         return class_of
     found = improve(starts, items, worth, class_of, k)
+
+    def utility(classes: NDArray[np.int32]) -> float:
+        sets = Common.of(classes, starts, items, len(worth))
+        return float(_values(sets, worth) @ sets.sizes)
+
     if k == PAIRS <= len(mine):
         part = Records(starts, items, records.names, worth)
         pairs = SetCluster(search="lsh").group(part, k, seed=0, threads=1, progress=lambda _: None)
-        found = max(found, pairs, key=lambda classes: _Sets.of(starts, items, worth, classes).utility)
+        found = max(found, pairs, key=utility)
     return found
 
 
-class _Sets(NamedTuple):
-    """What classes publish."""
-
-    sizes: NDArray[np.int64]
-    bounds: NDArray[np.int64]
-    """Where the records of each class begin in ``order``."""
-    order: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    items: NDArray[np.int32]
-    value: NDArray[np.float64]
-    """The utility of each set."""
-
-    @classmethod
-    def of(
-        cls,
-        starts: NDArray[np.int64],
-        items: NDArray[np.int32],
-        worth: NDArray[np.float64],
-        class_of: NDArray[np.int32],
-    ) -> _Sets:
-        """Find what all records of each class have."""
-        from rothko.kernels.sets.records import shared
-
-        sizes = np.bincount(class_of)
-        bounds = np.concatenate(([0], np.cumsum(sizes)))
-        order = np.argsort(class_of, kind="stable").astype(np.int32)
-        set_starts, set_items = shared(order, bounds, starts, items, len(worth))
-        value = np.add.reduceat(np.append(worth[set_items], 0.0), set_starts[:-1]) * (np.diff(set_starts) > 0)
-        return cls(sizes, bounds, order, set_starts, set_items, value)
-
-    @property
-    def utility(self) -> float:
-        """Σ over records of the utilities published."""
-        return float(self.value @ self.sizes)
+def _values(sets: Common, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The utility of what each class publishes."""
+    summed = np.add.reduceat(np.append(worth[sets.items], 0.0), sets.starts[:-1])
+    return np.asarray(summed * (np.diff(sets.starts) > 0))
 
 
 def improve(
@@ -198,16 +173,17 @@ def improve(
     marks = item_marks(len(worth))
     room = max(len(class_of) // k, 1)
     for _ in range(ROUNDS):
-        sets = _Sets.of(starts, items, worth, class_of)
+        sets = Common.of(class_of, starts, items, len(worth))
+        value = _values(sets, worth)
         trie = reassign.plant(sets.starts, sets.items, _lexicographic(sets.starts, sets.items), worth)
         found, worth_there = reassign.most_valuable(starts, items, len(worth), class_of, *trie)
-        turn = np.argsort(sets.value, kind="stable")
-        class_of, _ = reassign.settle(sets.order, sets.bounds, sets.value, found, worth_there, k, turn)
+        turn = np.argsort(value, kind="stable")
+        class_of, _ = reassign.settle(sets.order, sets.bounds, value, found, worth_there, k, turn)
         lists = reassign.as_lists(class_of, max(room, len(sets.sizes)))
         split_back(*lists, starts, items, worth, marks, k)
         first, following, _, size = lists
         class_of, kept = class_numbers(first, following, size, starts, items, worth)
-        if kept <= (1 + ENOUGH) * sets.utility:
+        if kept <= (1 + ENOUGH) * float(value @ sets.sizes):
             break
     return class_of
 
