@@ -265,6 +265,8 @@ def _show(found: TableFrontier | SetFrontier, written: list[Path]) -> None:
 
 def _of_table(found: TableFrontier) -> tuple[str, Table, list[str], list[str]]:
     """What to say before the results of a table, the results, and what to say after them."""
+    from rothko.metrics.registry import COLUMNS
+
     about = f"{found.records:,} records, quasi-identifiers {', '.join(found.quasi_identifiers)}"
     notes = list(dict.fromkeys(f"{trial.method}: {note}" for trial in found.trials for note in trial.notes))
     if found.max_loss is not None:
@@ -280,14 +282,9 @@ def _of_table(found: TableFrontier) -> tuple[str, Table, list[str], list[str]]:
         return [_number(getattr(trial, letter), "g") for letter in letters]
 
     def numbers(trial: TableTrial) -> list[str]:
-        lost = trial.loss
-        assert lost is not None
-        return [
-            f"{lost.gcp:.4f}", f"{lost.discernibility:,}", f"{lost.classes:,}", f"{lost.average_class_size:,.1f}",
-            f"{lost.smallest_class:,}",
-        ]  # fmt: skip
+        return [form(getattr(trial.loss, name)) for name, (_, form) in COLUMNS.items()]
 
-    titles = (*letters, "GCP", "discernibility", "classes", "average", "smallest")
+    titles = (*letters, *(title for title, _ in COLUMNS.values()))
     return about, _trials(found, titles, asked, numbers), _reasons(found), notes
 
 
@@ -354,12 +351,9 @@ def _largest(found: TableFrontier) -> Table:
 
 
 def _table(*titles: str) -> Table:
-    from rich.table import Table
+    from rothko.cli.console import headed
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in titles:
-        table.add_column(title, justify="left" if title in ("method", "requirement") else "right")
-    return table
+    return headed(*titles, left=("method", "requirement"))
 
 
 def _number(number: float | None, form: str) -> str:

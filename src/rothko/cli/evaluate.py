@@ -113,14 +113,12 @@ def _headline(found: Evaluation) -> str:
 
 def _scores(found: Evaluation) -> Table:
     """One row for each metric and model, one column for each method: mean ± sd."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("metric")
-    table.add_column("model")
-    for method in found.methods:
-        table.add_column(Text(method), justify="left")
+    from rothko.cli.console import headed
+
+    titles = ("metric", "model", *found.methods)
+    table = headed(*titles, left=titles)
     for metric in found.metrics:
         for i, model in enumerate(found.models):
             cells = [_cell(found, model, metric, j) for j in range(len(found.methods))]

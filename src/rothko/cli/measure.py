@@ -58,6 +58,7 @@ def measure(
     from rothko.metrics.measure import loss_of
     from rothko.metrics.pair import read_pair
     from rothko.metrics.ranges import SELECTIVITY, ranges_of
+    from rothko.metrics.told import queries as queries_told
     from rothko.policy.draft import as_policy
 
     if cube is None and queries is None and of is not None:
@@ -73,28 +74,18 @@ def measure(
     pair = read_pair(original, release, policy, beside=[column] if column else [], threads=threads, csv=csv)
     lost = loss_of(pair)
     told = lost.to_dict()
-    if not as_json:
-        console.out.print(console.losses(lost))
-        console.out.print()
-        console.out.print(console.survey(lost))
+    show = console.paragraphs(quiet=as_json)
+    show(console.losses(lost))
+    show(console.survey(lost))
     if levels is not None and column is not None:
         found = cube_of(pair, pair.beside[column], levels, threads=threads)
         told["cube"] = found.to_dict()
-        if not as_json:
-            console.out.print()
-            console.out.print(console.cube(found))
+        show(console.cube(found))
     if count is not None:
-        answered = ranges_of(
-            pair,
-            None if of is None else pair.beside[of],
-            queries=count,
-            selectivity=SELECTIVITY if share is None else share,
-            seed=seed,
-            threads=threads,
-        )
+        beside = None if of is None else pair.beside[of]
+        drawn = SELECTIVITY if share is None else share
+        answered = ranges_of(pair, beside, queries=count, selectivity=drawn, seed=seed, threads=threads)
         told["queries"] = answered.to_dict()
-        if not as_json:
-            console.out.print()
-            console.out.print(console.range_counts(answered))
+        show(console.facts(queries_told(answered)))
     if as_json:
         console.json(told)

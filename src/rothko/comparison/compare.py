@@ -27,6 +27,7 @@ from rothko.flow import feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.classes import Classes
 from rothko.metrics.loss import loss
+from rothko.metrics.registry import COMPARED
 from rothko.policy.draft import Draft, as_policy
 from rothko.policy.policy import Policy
 from rothko.privacy import FrequencyLDiversity, KAnonymity
@@ -64,18 +65,12 @@ class TableTrial(Trial):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: no values of the table, only numbers about classes."""
-        lost = self.loss
-        average = None if lost is None else lost.average_class_size
+        lost = {} if self.loss is None else self.loss.to_dict()
         return {
             "method": self.method,
             "k": self.k,
             "l": self.l,
-            "gcp": rounded(self.lost, 6),
-            "discernibility": None if lost is None else lost.discernibility,
-            "classes": None if lost is None else lost.classes,
-            "average_class_size": rounded(average, 3),
-            "smallest_class": None if lost is None else lost.smallest_class,
-            "largest_class": None if lost is None else lost.largest_class,
+            **{name: lost.get(name) for name in COMPARED},
             **self._times,
             "notes": list(self.notes),
             "reason": self.reason,

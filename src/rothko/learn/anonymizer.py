@@ -29,6 +29,7 @@ from rothko.privacy import KAnonymity
 from rothko.progress import count_threads
 from rothko.release.recoding.recoding import Recoding
 from rothko.workload import Classify, Regress
+from rothko.workload.tasks import models
 
 if TYPE_CHECKING:
     from rothko.policy.draft import Draft
@@ -173,9 +174,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._with_target(policy, table, y)
 
     def _with_target(self, policy: Policy, table: pa.Table, y: Any) -> tuple[Policy, pa.Table]:
-        models = [task for task in policy.workload if isinstance(task, Classify | Regress)]
+        predicting = models(policy.workload)
         absent = [name for name in policy.columns if name not in table.column_names]
-        if absent and {task.target for task in models}.issuperset(absent):
+        if absent and {task.target for task in predicting}.issuperset(absent):
             given = _outputs(table, y)
             if len(given) != len(absent):
                 raise PolicyError(
@@ -183,7 +184,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"not {len(given)}."
                 )
             return policy, _append(table, dict(zip(absent, given, strict=True)))
-        if y is None or models or self.task is None:
+        if y is None or predicting or self.task is None:
             return policy, table
         if self.task not in ("auto", "classify", "regress"):
             raise InputError(f"task must be 'auto', 'classify', 'regress' or None, not {self.task!r}.")
@@ -232,12 +233,11 @@ def _with(policy: Policy, parameter: str, value: float | None) -> Policy:
 
 def _features(policy: Policy) -> list[str]:
     """What the models of the workload look at, together; all quasi-identifiers where one does not say."""
-    models = [task for task in policy.workload if isinstance(task, Classify | Regress)]
-    if not models or any(task.features is None for task in models):
-        named = {name for task in models for name in task.features or ()} | set(policy.quasi_identifiers)
-    else:
-        named = {name for task in models for name in task.features or ()}
-    targets = {task.target for task in models}
+    predicting = models(policy.workload)
+    named = {name for task in predicting for name in task.features or ()}
+    if not predicting or any(task.features is None for task in predicting):
+        named |= set(policy.quasi_identifiers)
+    targets = {task.target for task in predicting}
     return [name for name in policy.columns if name in named and name not in targets]
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,6 @@ from rothko.policy.policy import Policy
 from rothko.progress import Progress, count_threads, silent
 from rothko.workload import Classify, Regress
 
-METRICS = {"classify": ("accuracy", "macro-F1", "AUC"), "regress": ("MAE", "R²")}
 ORIGINAL = "original"
 
 LARGEST = 1e150
@@ -86,7 +85,7 @@ class Evaluation:
     @property
     def metrics(self) -> tuple[str, ...]:
         """What was scored."""
-        return METRICS[self.task]
+        return tuple(SCORES[self.task])
 
     def mean(self, model: str, method: str, metric: str) -> float:
         """The mean over the folds."""
@@ -122,23 +121,13 @@ class Evaluation:
                     "model": model,
                     "method": method,
                     "metric": metric,
-                    "mean": float(scores.mean()),
-                    "sd": float(scores.std(ddof=1)),
+                    "mean": self.mean(model, method, metric),
+                    "sd": self.sd(model, method, metric),
                     "by_fold": scores.tolist(),
                 }
                 for (model, method, metric), scores in self.scores.items()
             ],
-            "comparisons": [
-                {
-                    "model": found.model,
-                    "metric": found.metric,
-                    "method": found.method,
-                    "against": found.against,
-                    "difference": found.difference,
-                    "p": found.p,
-                }
-                for found in self.comparisons()
-            ],
+            "comparisons": [asdict(found) for found in self.comparisons()],
         }
 
 
@@ -339,21 +328,16 @@ def _evaluate(
 def _score(
     estimator: Any, task: Classify | Regress, known: Floats, labels: NDArray[Any], asked: Floats, truth: NDArray[Any]
 ) -> dict[str, float]:
+    """Train a model on some records and score it on others."""
     with warnings.catch_warnings():
         # A model that has not quite converged is scored as it is.
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(known, labels)
     guess = estimator.predict(asked)
-    if isinstance(task, Regress):
-        return {"MAE": float(mean_absolute_error(truth, guess)), "R²": float(r2_score(truth, guess))}
-    return {
-        "accuracy": float(accuracy_score(truth, guess)),
-        "macro-F1": float(f1_score(truth, guess, average="macro", zero_division=0.0)),
-        "AUC": _auc(estimator, asked, truth),
-    }
+    return {name: float(score(truth, guess, estimator, asked)) for name, score in SCORES[task.name].items()}
 
 
-def _auc(estimator: Any, asked: Floats, truth: NDArray[Any]) -> float:
+def _auc(truth: NDArray[Any], guess: NDArray[Any], estimator: Any, asked: Floats) -> float:
     """The area under the ROC curve; of more than two labels, the mean of each against the rest."""
     ranks = (
         estimator.predict_proba(asked) if hasattr(estimator, "predict_proba") else estimator.decision_function(asked)
@@ -366,6 +350,20 @@ def _auc(estimator: Any, asked: Floats, truth: NDArray[Any]) -> float:
     # A label that was not there in training is never ranked before another: 1/2, as by chance.
     areas = [roc_auc_score(truth == label, by_label.get(label, np.zeros(len(truth)))) for label in labels]
     return float(np.mean(areas))
+
+
+SCORES: dict[str, dict[str, Callable[[NDArray[Any], NDArray[Any], Any, Floats], float]]] = {
+    "classify": {
+        "accuracy": lambda truth, guess, *_: accuracy_score(truth, guess),
+        "macro-F1": lambda truth, guess, *_: f1_score(truth, guess, average="macro", zero_division=0.0),
+        "AUC": _auc,
+    },
+    "regress": {
+        "MAE": lambda truth, guess, *_: mean_absolute_error(truth, guess),
+        "R²": lambda truth, guess, *_: r2_score(truth, guess),
+    },
+}
+"""Task → what models are scored by: from the truth and their guess, or from the model and what it was asked."""
 
 
 def _tasks(policy: Policy, target: str | None) -> list[Classify | Regress]:

@@ -28,6 +28,7 @@ from rothko.data.encode import encode, rank
 from rothko.data.line import Line, as_text
 from rothko.data.typed import typed, with_one_missing
 from rothko.errors import InputError, nearest
+from rothko.metrics.published import shown_by
 from rothko.policy.policy import Policy
 from rothko.release.recoding.columns import ColumnRecoding
 from rothko.release.recoding.recoding import Recoding
@@ -177,7 +178,9 @@ class Regions:
             The region of each record, where :meth:`place` has told it already.
         """
         rows = self._rows(table, classes)
-        low, high = (_beside([end[rows[i], i] for i in range(len(rows))], table.num_rows) for end in self._ends)
+        low, high = (
+            _beside([end[rows[i], i] for i in range(len(rows))], table.num_rows) for end in (self.low, self.high)
+        )
         columns: list[Floats]
         if form == "corners":
             columns = [end[:, i] for i in range(len(self.names)) for end in (low, high)]
@@ -189,10 +192,6 @@ class Regions:
             columns = [numbers[rows[i], i] for i in range(len(self.names))]
         plain = [_points(point, table, table, self.recoding.policy) for point in self.plain]
         return _beside(columns + plain, table.num_rows)
-
-    @property
-    def _ends(self) -> tuple[Floats, Floats]:
-        return self.low, self.high
 
     def _rows(self, table: pa.Table, classes: NDArray[np.int32] | None) -> Sequence[NDArray[np.int32]]:
         """Of each quasi-identifier: where the region of every record stands; -1 for one that cannot be placed.
@@ -297,12 +296,10 @@ def _region(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tupl
     """Where each region begins and ends on a line, and the whole line after them."""
     numbers = line_numbers(line.values)
     first, last = _ends(numbers)
-    if line.tree is not None:
-        node = line.tree.lowest(low, high)
-        low, high = line.tree.low[node], line.tree.high[node]
-    starred = high == line.missing_code
+    shown = shown_by(line, "range", (), (low, high), None)
+    starred = shown.high == line.missing_code
     padded = np.append(numbers, np.nan)
-    begins, ends = np.where(starred, first, padded[low]), np.where(starred, last, padded[high])
+    begins, ends = np.where(starred, first, padded[shown.low]), np.where(starred, last, padded[shown.high])
     return np.append(begins, first), np.append(ends, last)
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,11 @@ from numpy.typing import NDArray
 from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError, PolicyError
 from rothko.metrics.extent import Extent
-from rothko.metrics.pair import Beside, Pair, brought, read_pair
+from rothko.metrics.pair import Beside, Pair, brought, first_rows, read_pair
 from rothko.metrics.workload import combined
 from rothko.policy.draft import as_policy
 from rothko.progress import count_threads, each
+from rothko.release.loss import digits
 
 MOST_GROUP_BYS = 10_000
 """Of one level: more than these nobody waits for."""
@@ -53,12 +54,7 @@ class GroupBy:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "columns": list(self.columns),
-            "divergence": _digits(self.divergence),
-            "cells": self.cells,
-            "uncovered": self.uncovered,
-        }
+        return asdict(self) | {"columns": list(self.columns), "divergence": digits(self.divergence)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,7 @@ class Level:
         """Plain data."""
         return {
             "level": self.level,
-            "divergence": _digits(self.divergence),
+            "divergence": digits(self.divergence),
             "group_bys": [one.to_dict() for one in self.group_bys],
         }
 
@@ -178,8 +174,7 @@ def _group_by(pair: Pair, extents: Sequence[Extent], beside: Beside, columns: tu
     codes = pair.encoded.codes[list(columns)]
     cell_of = combined([*codes, beside.codes])
     counts = np.bincount(cell_of)
-    first = np.empty(len(counts), dtype=np.int64)
-    first[cell_of[::-1]] = np.arange(len(cell_of))[::-1]
+    first = first_rows(cell_of)
     cells, values = codes[:, first], beside.codes[first]
     order = np.lexsort((interleaved(cells, [pair.lines[i].size for i in columns]), values))
     counts = counts[order]
@@ -260,8 +255,3 @@ def interleaved(cells: NDArray[np.int32], sizes: Sequence[int]) -> NDArray[np.in
             if bit <= bits:
                 found = found << 1 | (codes >> (bits - bit) & 1)
     return found
-
-
-def _digits(number: float) -> float | None:
-    """Six significant digits; None for what is no number in JSON."""
-    return float(f"{number:.6g}") if math.isfinite(number) else None

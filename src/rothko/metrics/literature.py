@@ -1,6 +1,6 @@
 """The other loss metrics that surveys of anonymization list, from what a release publishes.
 
-NCP, GCP, discernibility and class size are in :mod:`rothko.metrics.loss`, the classification metric in
+NCP, GCP, discernibility and class size are in :mod:`rothko.metrics.grouping`, the classification metric in
 :mod:`rothko.metrics.prediction`. Here, all of them lower for the better:
 
 - loss metric: Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002;
@@ -18,7 +18,7 @@ the value that each released row had, and a release does not tell which row was 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,6 @@ from rothko.data.line import Kind, Line
 from rothko.metrics.extent import Extent
 from rothko.metrics.pair import Pair
 from rothko.metrics.published import Shown
-from rothko.release.loss import Score
 
 Floats = NDArray[np.float64]
 
@@ -60,74 +59,96 @@ class Cost(NamedTuple):
     """For an entry of the one class over the whole table."""
 
 
-def literature(pair: Pair) -> tuple[Score, ...]:
-    """The metrics of a release, in the order of this module's list."""
-    cells: list[Cells | None] = []
-    for i, (line, extent) in enumerate(zip(pair.lines, pair.extents(), strict=True)):
-        counts = np.bincount(pair.encoded.codes[i], minlength=line.size)
-        cells.append(None if extent is None else Cells(line, pair.shown[line.name], extent, pair.widths[:, i], counts))
-    names, sizes = [line.name for line in pair.lines], pair.sizes
-    found = {
-        name: _summed(name, cost, names, cells, sizes, divisor=len(names) if is_mean else 1)
-        for name, (cost, is_mean) in _ADDITIVE.items()
-    }
-    found["ambiguity_metric"] = _ambiguity(names, cells, sizes)
-    return tuple(found[name] for name in REFERENCES)
+class Entries(NamedTuple):
+    """All entries of a release."""
+
+    names: list[str]
+    """The quasi-identifiers."""
+    cells: list[Cells | None]
+    """What is shown of each; None where that is a mean and nothing else."""
+    sizes: NDArray[np.int64]
+    """Records in each class."""
+
+    @classmethod
+    def of(cls, pair: Pair) -> Entries:
+        """Those of a release that is read beside its original."""
+        cells: list[Cells | None] = []
+        for i, (line, extent) in enumerate(zip(pair.lines, pair.extents(), strict=True)):
+            counts = np.bincount(pair.encoded.codes[i], minlength=line.size)
+            known = None if extent is None else Cells(line, pair.shown[line.name], extent, pair.widths[:, i], counts)
+            cells.append(known)
+        return cls([line.name for line in pair.lines], cells, pair.sizes)
 
 
-def _summed(
-    name: str,
-    cost: Callable[[Cells], Cost],
-    names: Sequence[str],
-    cells: Sequence[Cells | None],
-    sizes: NDArray[np.int64],
-    divisor: int,
-) -> Score:
-    """A metric that adds up over columns and records: a mean over the records, or a number of entries."""
-    records = 1 if name == "suppressed_entries" else int(sizes.sum())
-    columns, one_class = {}, 0.0
-    for column, some in zip(names, cells, strict=True):
-        if some is None:
-            columns[column] = one_class = math.nan
-            continue
-        of_class, whole = cost(some)
-        columns[column] = float(np.dot(of_class, sizes)) / records
-        one_class += whole * int(sizes.sum()) / records
-    return Score(name, sum(columns.values()) / divisor, 0.0, one_class / divisor, columns, REFERENCES[name])
+class Values(NamedTuple):
+    """What a metric says of a release, of exact data, of one class for all, and of each quasi-identifier."""
+
+    value: float
+    exact: float
+    one_class: float
+    columns: dict[str, float]
 
 
-def _ambiguity(names: Sequence[str], cells: Sequence[Cells | None], sizes: NDArray[np.int64]) -> Score:
+def summed(cost: Callable[[Cells], Cost], *, mean: bool = False, entries: bool = False) -> Callable[[Entries], Values]:
+    """A metric that adds up over columns and records: a mean over the records, or a number of entries.
+
+    Parameters
+    ----------
+    mean
+        Over the columns, too.
+    entries
+        Count entries.
+    """
+
+    def compute(found: Entries) -> Values:
+        rows, divisor = int(found.sizes.sum()), len(found.names) if mean else 1
+        records = 1 if entries else rows
+        columns, one_class = {}, 0.0
+        for column, some in zip(found.names, found.cells, strict=True):
+            if some is None:
+                columns[column] = one_class = math.nan
+                continue
+            of_class, whole = cost(some)
+            columns[column] = float(np.dot(of_class, found.sizes)) / records
+            one_class += whole * rows / records
+        return Values(sum(columns.values()) / divisor, 0.0, one_class / divisor, columns)
+
+    return compute
+
+
+def ambiguity(found: Entries) -> Values:
     """AM: how many tuples a record may stand for, on average: the product over the columns of its values."""
-    stands_for = [None if some is None else some.extent.count.astype(np.float64) for some in cells]
+    sizes = found.sizes
+    stands_for = [None if some is None else some.extent.count.astype(np.float64) for some in found.cells]
     columns = {
         name: math.nan if count is None else float(np.dot(count, sizes) / sizes.sum())
-        for name, count in zip(names, stands_for, strict=True)
+        for name, count in zip(found.names, stands_for, strict=True)
     }
     tuples, whole = np.ones(len(sizes)), 1.0
     with np.errstate(over="ignore"):
-        for count, some in zip(stands_for, cells, strict=True):
+        for count, some in zip(stands_for, found.cells, strict=True):
             tuples = tuples * (math.nan if count is None else count)
             whole *= math.nan if some is None else some.line.size
         value = float(np.dot(tuples, sizes)) / int(sizes.sum())
-    return Score("ambiguity_metric", value, 1.0, whole, columns, REFERENCES["ambiguity_metric"])
+    return Values(value, 1.0, whole, columns)
 
 
-def _loss_metric(some: Cells) -> Cost:
+def loss_metric(some: Cells) -> Cost:
     """LM: of categories (values stood for − 1) ÷ (all values − 1), of numbers range ÷ range of the table."""
     if some.line.kind is Kind.ORDERED or not some.varies:
         return Cost(some.width, float(some.varies))
     return Cost((np.maximum(some.extent.count, 1) - 1) / (some.line.size - 1), 1.0)
 
 
-def _entropy(some: Cells) -> Cost:
+def entropy(some: Cells) -> Cost:
     """H(X | B): the entropy of the column's values, as often as the table has them, within what is shown, in bits."""
     return Cost(_conditional(some)[1], _whole_entropy(some))
 
 
-def _monotone_entropy(some: Cells) -> Cost:
+def monotone_entropy(some: Cells) -> Cost:
     """Pr(B) · H(X | B), which a wider B never lowers."""
-    records, entropy = _conditional(some)
-    return Cost(records / some.counts.sum() * entropy, _whole_entropy(some))
+    records, bits = _conditional(some)
+    return Cost(records / some.counts.sum() * bits, _whole_entropy(some))
 
 
 def _conditional(some: Cells) -> tuple[NDArray[np.int64], Floats]:
@@ -149,7 +170,7 @@ def _n_log_n(counts: NDArray[np.int64]) -> Floats:
     return np.asarray(counts * np.log2(np.maximum(counts, 1)))
 
 
-def _diameter(some: Cells) -> Cost:
+def diameter(some: Cells) -> Cost:
     """How far apart two records of a class may lie: range ÷ range, or height of the lowest common node ÷ of the tree.
 
     A column without a hierarchy is a tree of one level.
@@ -160,13 +181,13 @@ def _diameter(some: Cells) -> Cost:
     return Cost(height / max(whole, 1), float(some.varies))
 
 
-def _suppressed(some: Cells) -> Cost:
+def suppressed(some: Cells) -> Cost:
     """Entries that say nothing: ``*``, or whatever else stands for all values of the column."""
     whole = (some.extent.count == some.line.size) & some.varies
     return Cost(whole.astype(np.float64), float(some.varies))
 
 
-def _hierarchy_distance(some: Cells) -> Cost:
+def hierarchy_distance(some: Cells) -> Cost:
     """Levels that were climbed in the hierarchy; one for whatever is not exact in a column that has none."""
     height, whole = _climbed(some)
     return Cost(height.astype(np.float64), float(whole))
@@ -196,25 +217,3 @@ def _heights(tree: Tree) -> NDArray[np.int64]:
         climbed += 1
         height[level] = climbed  # the last to be written is the longest way down
     return height
-
-
-_ADDITIVE: dict[str, tuple[Callable[[Cells], Cost], bool]] = {
-    "loss_metric": (_loss_metric, False),
-    "entropy": (_entropy, True),
-    "monotone_entropy": (_monotone_entropy, True),
-    "cluster_diameter": (_diameter, False),
-    "suppressed_entries": (_suppressed, False),
-    "hierarchy_distance": (_hierarchy_distance, False),
-}
-"""Metric → the cost of an entry, and whether columns are averaged rather than summed."""
-
-REFERENCES = {
-    "loss_metric": "Iyengar, KDD 2002",
-    "ambiguity_metric": "Nergiz, Clifton, DKE 2007",
-    "entropy": "Gionis, Tassa, TKDE 2009",
-    "monotone_entropy": "Gionis, Tassa, TKDE 2009",
-    "cluster_diameter": "Byun, Kamra, Bertino, Li, DASFAA 2007",
-    "suppressed_entries": "Meyerson, Williams, PODS 2004",
-    "hierarchy_distance": "Samarati, TKDE 2001",
-}
-"""Metric → where it was defined."""

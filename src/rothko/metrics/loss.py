@@ -1,25 +1,25 @@
-"""Information loss of a partition.
-
-NCP and GCP: Ghinita, Karras, Kalnis, Mamoulis, VLDB 2007, section 2.1; with weights that sum to 1, so
-that one class over everything gives 1 and exact data gives 0. Discernibility: Bayardo and Agrawal,
-ICDE 2005. Average class size: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, here plainly records ÷ classes.
-"""
+"""The loss of classes and for a workload, of a table or from its parts, by :mod:`rothko.metrics.registry`."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.data.domain import Domain
 from rothko.data.line import Line
 from rothko.methods.classes import penalties
-from rothko.release.loss import Loss
+from rothko.metrics.grouping import Grouping
+from rothko.metrics.registry import METRICS, OF_CLASSES, Metric
+from rothko.metrics.workload import Selection, View, selections_of
+from rothko.release.loss import Loss, TaskLoss
+from rothko.workload.tasks import Task
 
 
 def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.integer]) -> Loss:
-    """The loss of a partition.
+    """The loss of classes.
 
     Parameters
     ----------
@@ -28,32 +28,22 @@ def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.i
     sizes
         Records in each class.
     """
-    ncp, gcp = penalties(lines, widths, sizes)
-    return _with_sizes(gcp, ncp, sizes)
+    return _measured(Grouping(*penalties(lines, widths, sizes), sizes))
 
 
 def loss_of_groups(names: Sequence[str], sizes: NDArray[np.integer]) -> Loss:
     """The loss of groups with exact quasi-identifiers: no NCP, what is lost is the link to the sensitive value."""
-    return _with_sizes(np.nan, dict.fromkeys(names, np.nan), sizes)
+    return _measured(Grouping(dict.fromkeys(names, np.nan), np.nan, sizes))
 
 
-def _with_sizes(gcp: float, ncp: dict[str, float], sizes: NDArray[np.integer]) -> Loss:
-    return Loss(
-        gcp=gcp,
-        ncp=ncp,
-        classes=len(sizes),
-        average_class_size=int(sizes.sum()) / len(sizes),
-        discernibility=int(np.sum(sizes.astype(np.int64) ** 2)),
-        smallest_class=int(sizes.min()),
-        largest_class=int(sizes.max()),
-        class_sizes=_histogram(sizes),
-    )
+def _measured(classes: Grouping) -> Loss:
+    return Loss(**{name: metric.compute(classes) for name, metric in OF_CLASSES.items()})
 
 
 def combine(losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
     """The loss of a table from those of its parts, of so many records each: the same but for rounding.
 
-    What is lost for the workload is left out; see :func:`rothko.metrics.workload.combine_tasks`.
+    What is lost for the workload is left out; see :func:`combine_tasks`.
 
     >>> from rothko.data.line import Kind
     >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0]), missing=False)
@@ -61,31 +51,33 @@ def combine(losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
     >>> combine(parts, [3, 1]).gcp, combine(parts, [3, 1]).class_sizes
     (0.4, {'1': 1, '2-3': 1})
     """
-    share = np.array(rows) / sum(rows)
-    classes = sum(one.classes for one in losses)
-    sizes = Counter[str]()
-    for one in losses:
-        sizes.update(one.class_sizes)
     return Loss(
-        gcp=float(np.dot([one.gcp for one in losses], share)),
-        ncp={name: float(np.dot([one.ncp[name] for one in losses], share)) for name in losses[0].ncp},
-        classes=classes,
-        average_class_size=sum(rows) / classes,
-        discernibility=sum(one.discernibility for one in losses),
-        smallest_class=min(one.smallest_class for one in losses),
-        largest_class=max(one.largest_class for one in losses),
-        class_sizes=dict(sorted(sizes.items(), key=lambda item: int(item[0].partition("-")[0]))),
+        **{name: _added(metric, [getattr(one, name) for one in losses], rows) for name, metric in OF_CLASSES.items()}
     )
 
 
-def _histogram(sizes: NDArray[np.integer]) -> dict[str, int]:
-    """Classes by size, in ranges that double: 1, 2-3, 4-7 and so on.
+def workload_loss(
+    view: View, workload: Sequence[Task], selections: Sequence[Selection] | None = None
+) -> tuple[TaskLoss, ...]:
+    """What a release lost for each task; what its predicates select need not be found again where it is given."""
+    asked = selections_of(view, workload) if selections is None else selections
+    return tuple(METRICS[task.name].compute(view, task, asked) for task in workload)
 
-    >>> _histogram(np.array([1, 5, 6, 9]))
-    {'1': 1, '4-7': 2, '8-15': 1}
+
+def combine_tasks(parts: Sequence[Sequence[TaskLoss]], domains: Mapping[str, Domain]) -> tuple[TaskLoss, ...]:
+    """What a table lost for each task, from what its parts did: the same but for rounding.
+
+    Answers of aggregates are left out, as they are in a certificate. A model that looks at some of the
+    quasi-identifiers sees groups that go across parts, which :mod:`rothko.metrics.seen` counts.
+
+    Parameters
+    ----------
+    domains
+        The targets of models, with counts over the whole table.
     """
-    octave = np.floor(np.log2(sizes)).astype(np.int64)
-    found, counts = np.unique(octave, return_counts=True)
-    return {
-        ("1" if o == 0 else f"{2**o}-{2 ** (o + 1) - 1}"): int(c) for o, c in zip(found.tolist(), counts, strict=True)
-    }
+    return tuple(_added(METRICS[tasks[0].task], tasks, domains) for tasks in zip(*parts, strict=True))
+
+
+def _added(metric: Metric, parts: Sequence[Any], others: Any) -> Any:
+    assert metric.add is not None
+    return metric.add(parts, others)

@@ -15,13 +15,14 @@ from rothko.data.encode import rank
 from rothko.data.line import Line
 from rothko.data.source.csv import CsvOptions
 from rothko.methods.anatomy import refuse
-from rothko.metrics.literature import literature
-from rothko.metrics.loss import loss
+from rothko.metrics.literature import Entries
+from rothko.metrics.loss import loss, workload_loss
 from rothko.metrics.pair import Pair, brought, read_pair
-from rothko.metrics.workload import View, workload_loss
+from rothko.metrics.registry import METRICS
+from rothko.metrics.workload import View
 from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
-from rothko.release.loss import Loss
+from rothko.release.loss import Loss, Score
 from rothko.release.publish import check_statistics, mean_name, statistics_asked
 from rothko.workload.tasks import models
 
@@ -76,7 +77,7 @@ def loss_of(pair: Pair) -> Loss:
     """What a release lost, once it is read beside its original."""
     workload = pair.policy.workload
     check_statistics(pair.lines, statistics_asked(workload))
-    lost = replace(loss(pair.lines, pair.widths, pair.sizes), survey=literature(pair))
+    lost = replace(loss(pair.lines, pair.widths, pair.sizes), survey=_scores(pair))
     if not workload:
         return lost
     view = View(
@@ -87,8 +88,19 @@ def loss_of(pair: Pair) -> Loss:
         shown=pair.shown,
         keys=pair.keys,
         means=_means(pair.lines, pair.columns, pair.one_each, pair.policy),
+        sizes=pair.sizes,
     )
     return replace(lost, workload=workload_loss(view, workload))
+
+
+def _scores(pair: Pair) -> tuple[Score, ...]:
+    """The metrics of what is published."""
+    entries = Entries.of(pair)
+    asked = [metric for metric in METRICS.values() if metric.needs == "published"]
+    return tuple(
+        Score(one.name, **one.compute(entries)._asdict(), reference=one.reference, direction=one.direction)
+        for one in asked
+    )
 
 
 def _means(

@@ -19,10 +19,10 @@ from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Classes
-from rothko.metrics.loss import combine, loss
+from rothko.metrics.loss import combine, combine_tasks, loss, workload_loss
 from rothko.metrics.seen import Seen
 from rothko.metrics.venn import Venn, total
-from rothko.metrics.workload import View, combine_tasks, entropy, selections_of, variance, venn_of, workload_loss
+from rothko.metrics.workload import View, entropy, selections_of, variance, venn_of
 from rothko.policy.policy import Policy
 from rothko.release.large_class import Sums
 from rothko.release.loss import ClassifyLoss, Loss, RegressLoss, SelectLoss, TaskLoss

@@ -196,7 +196,7 @@ def read_pair(
     keys = {name: combined([_codes(published[c]) for c in columns[name]]) for name in columns}
     apart = [] if anatomy is None else [_codes(published[anatomy.group])]
     classes = combined([*keys.values(), *apart])
-    sizes, first = np.bincount(classes), _first_rows(classes)
+    sizes, first = np.bincount(classes), first_rows(classes)
     one_each = published.take(pa.array(first))
     read = {
         line.name: read_shown(line, policy.publish, *_label_and_bounds(line.name, columns[line.name], one_each))
@@ -263,7 +263,7 @@ def _codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.asarray(indices, dtype=np.int64)
 
 
-def _first_rows(classes: NDArray[np.int32]) -> NDArray[np.int64]:
+def first_rows(classes: NDArray[np.int32]) -> NDArray[np.int64]:
     """The first row of each class: it shows what all of them show."""
     rows = np.empty(int(classes.max()) + 1, dtype=np.int64)
     rows[classes[::-1]] = np.arange(len(classes))[::-1]  # the last to be written stays

@@ -205,14 +205,18 @@ def _suppressed(line: Line, labels: pa.Array, *, missing: bool) -> Codes:
     texts = [text for text in labels.to_pylist() if text != SUPPRESSED]
     if line.kind is not Kind.NOMINAL or len(texts) == len(labels):
         return np.empty(0, dtype=np.int64)
-    quoted = [len(text) > 1 and text[0] == text[-1] == '"' for text in texts]
-    words = pa.array([words_of(t)[0] if q else t for t, q in zip(texts, quoted, strict=True)], pa.string())
     there = np.ones(line.size, dtype=np.bool_)
-    position = _positions(line, words)
+    position = _positions(line, _unquoted(texts))
     there[position[position >= 0]] = False
     if line.missing and missing:
         there[line.missing_code] = False
     return np.flatnonzero(there)
+
+
+def _unquoted(labels: Sequence[str]) -> pa.Array:
+    """Labels without the quotes around them."""
+    quoted = [len(text) > 1 and text[0] == text[-1] == '"' for text in labels]
+    return pa.array([words_of(t)[0] if q else t for t, q in zip(labels, quoted, strict=True)], pa.string())
 
 
 def _label_intervals(line: Line, labels: pa.Array, hidden: Codes) -> tuple[Codes, Codes, NDArray[np.float64]]:
@@ -220,9 +224,7 @@ def _label_intervals(line: Line, labels: pa.Array, hidden: Codes) -> tuple[Codes
     low, high = np.full(len(labels), -1), np.full(len(labels), -1)
     widths = np.full(len(labels), np.nan)
     texts = labels.to_pylist()
-    quoted = [text is not None and len(text) > 1 and text[0] == text[-1] == '"' for text in texts]
-    plain = pa.array([words_of(t)[0] if q else t for t, q in zip(texts, quoted, strict=True)], pa.string())
-    position = _positions(line, plain)
+    position = _positions(line, _unquoted(texts))
     looks = np.array([text[:1] in ("{", "[", "(") for text in texts], dtype=np.bool_)
     root = np.array([text == ROOT for text in texts], dtype=np.bool_)
     # A label of another tool may look like a set and be a value; ours would be quoted.

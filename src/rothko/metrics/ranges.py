@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,17 +57,7 @@ class RangeCounts:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "queries": self.queries,
-            "median": round(self.median, 6),
-            "mean": round(self.mean, 6),
-            "largest": round(self.largest, 6),
-            "empty": self.empty,
-            "selectivity": self.selectivity,
-            "sanity": self.sanity,
-            "of": self.of,
-            "seed": self.seed,
-        }
+        return asdict(self) | {error: round(getattr(self, error), 6) for error in ("median", "mean", "largest")}
 
 
 class Query(NamedTuple):

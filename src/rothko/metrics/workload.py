@@ -25,11 +25,11 @@ from rothko.metrics.published import Shown, shown_by
 from rothko.metrics.queries import answer, imprecision, overlapping, relative_error, satisfying, true_answer, within
 from rothko.metrics.venn import Venn
 from rothko.policy.policy import Policy
-from rothko.release.loss import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss, TaskLoss
+from rothko.release.loss import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss
 from rothko.release.publish import ANSWERED_BY, Published, mean_name, statistics_asked
 from rothko.workload.boxes import boxes
 from rothko.workload.relations import excludes, implies
-from rothko.workload.tasks import Aggregate, Classify, Model, Regress, Select, Task
+from rothko.workload.tasks import Aggregate, Classify, Regress, Select, Task
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +53,8 @@ class View:
     """Quasi-identifier → a number for what each class shows, the same for the same."""
     means: Mapping[str, NDArray[np.float64]]
     """Quasi-identifier → the mean that each class shows, NaN where it shows none."""
+    sizes: NDArray[np.int64]
+    """Records in each class."""
 
     @classmethod
     def of(
@@ -81,7 +83,7 @@ class View:
             if pa.types.is_floating(column.values.type)
         }
         keys = {name: combined([column.of_class for column in columns]) for name, columns in published.items()}
-        return cls(encoded.lines, encoded.codes, classes, encoded.targets, shown, keys, means)
+        return cls(encoded.lines, encoded.codes, classes, encoded.targets, shown, keys, means, partition.sizes)
 
     def groups(self, features: Sequence[str] | None) -> NDArray[np.integer[Any]]:
         """The released rows by what a model sees of the quasi-identifiers; all of them where it is None."""
@@ -126,75 +128,6 @@ def venn_of(view: View, selections: Sequence[Selection]) -> Venn | None:
     )
 
 
-def workload_loss(
-    view: View, workload: Sequence[Task], selections: Sequence[Selection] | None = None
-) -> tuple[TaskLoss, ...]:
-    """What a release lost for each task; what its predicates select need not be found again where it is given."""
-    selections = selections_of(view, workload) if selections is None else selections
-    asked = iter(selections)
-    sizes = np.bincount(view.classes)
-    results: list[TaskLoss] = []
-    for task in workload:
-        match task:
-            case Model():
-                results.append(_model(view, task))
-            case Select():
-                results.append(_select(next(asked), sizes))
-            case Aggregate():
-                results.append(_aggregate(view, task, selections, sizes))
-    return tuple(results)
-
-
-def combine_tasks(parts: Sequence[Sequence[TaskLoss]], domains: Mapping[str, Domain]) -> tuple[TaskLoss, ...]:
-    """What a table lost for each task, from what its parts did: the same but for rounding.
-
-    Answers of aggregates are left out, as they are in a certificate. A model that looks at some of the
-    quasi-identifiers sees groups that go across parts, which :mod:`rothko.metrics.seen` counts.
-
-    Parameters
-    ----------
-    domains
-        The targets of models, with counts over the whole table.
-    """
-    return tuple(_combined(tasks, domains) for tasks in zip(*parts, strict=True))
-
-
-def _combined(parts: tuple[TaskLoss, ...], domains: Mapping[str, Domain]) -> TaskLoss:
-    def mean(of: str) -> float:
-        weights = [one.records for one in parts]  # type: ignore[attr-defined]
-        values = [getattr(one, of) for one in parts]
-        # A part without any says 0 and counts for nothing.
-        return float(sum(v * w for v, w in zip(values, weights, strict=True) if w) / max(sum(weights), 1))
-
-    def total(of: str) -> int | None:
-        values = [getattr(one, of) for one in parts]
-        return None if None in values else sum(values)
-
-    match parts[0]:
-        case ClassifyLoss() as first:
-            counts = domains[first.target].counts[:-1]
-            return ClassifyLoss(
-                target=first.target,
-                conditional_entropy=mean("conditional_entropy"),
-                entropy=entropy(counts),
-                classification_metric=mean("classification_metric"),
-                records=int(counts.sum()),
-            )
-        case RegressLoss() as first:
-            domain = domains[first.target]
-            return RegressLoss(first.target, mean("wmse"), variance(domain), int(domain.counts[:-1].sum()))
-        case SelectLoss() as first:
-            return replace(
-                first, returned=total("returned"), matching=total("matching"), imprecision=total("imprecision")
-            )
-        case AggregateLoss() as first:
-            listed = [one.answers for one in parts if isinstance(one, AggregateLoss)]
-            unanswered = [sum(one.unanswered for one in same) for same in zip(*listed, strict=True)]
-            public = first.public().answers
-            return AggregateLoss(tuple(replace(one, unanswered=n) for one, n in zip(public, unanswered, strict=True)))
-    raise AssertionError(f"{parts[0].task} does not add up")
-
-
 def entropy(counts: NDArray[np.int64]) -> float:
     """Of labels that occur so often, in bits.
 
@@ -215,25 +148,6 @@ def variance(domain: Domain) -> float:
         centred = numbers - float(np.dot(numbers, counts)) / records
         found = float(np.dot(centred**2, counts)) / records
     return found if math.isfinite(found) else math.inf
-
-
-def _model(view: View, task: Model) -> TaskLoss:
-    codes, domain = view.targets[task.target]
-    groups = view.groups(task.features)
-    one = np.zeros_like(groups)
-    if isinstance(task, Regress):
-        numbers = domain.numbers[codes]
-        there = int(np.count_nonzero(~np.isnan(numbers)))
-        return RegressLoss(task.target, wmse(groups, numbers), wmse(one, numbers), there)
-    assert isinstance(task, Classify)
-    labels = np.where(codes == domain.size - 1, -1, codes)
-    return ClassifyLoss(
-        target=task.target,
-        conditional_entropy=conditional_entropy(groups, labels),
-        entropy=conditional_entropy(one, labels),
-        classification_metric=classification_metric(groups, labels),
-        records=int(np.count_nonzero(labels >= 0)),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -269,15 +183,83 @@ class Selection:
         return cls(task, records, overlaps, None, may_cut)
 
 
-def _select(selection: Selection, sizes: NDArray[np.int64]) -> SelectLoss:
-    task, matching = selection.task, int(np.count_nonzero(selection.records))
-    if selection.classes is None:
-        return SelectLoss(task.where, task.weight, None, matching, None, selection.why)
-    returned = int(sizes[selection.classes].sum())
-    return SelectLoss(task.where, task.weight, returned, matching, imprecision(sizes, selection.classes, matching))
+def _statistic(view: View, name: str, function: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each class shows that a function is answered from; NaN where it shows nothing of it."""
+    shown = view.shown[name]
+    if ANSWERED_BY[function] == "range":
+        end = shown.low if function == "min" else shown.high
+        return np.where(shown.exact, np.append(values, np.nan)[np.where(shown.exact, end, -1)], np.nan)
+    return view.means.get(name, np.full(len(shown.low), np.nan))
 
 
-def _aggregate(view: View, task: Aggregate, selections: Sequence[Selection], sizes: NDArray[np.int64]) -> AggregateLoss:
+def classify_loss(view: View, task: Classify, selections: Sequence[Selection]) -> ClassifyLoss:
+    """How well the classes tell a label."""
+    codes, domain = view.targets[task.target]
+    groups = view.groups(task.features)
+    labels = np.where(codes == domain.size - 1, -1, codes)
+    return ClassifyLoss(
+        target=task.target,
+        conditional_entropy=conditional_entropy(groups, labels),
+        entropy=conditional_entropy(np.zeros_like(groups), labels),
+        classification_metric=classification_metric(groups, labels),
+        records=int(np.count_nonzero(labels >= 0)),
+    )
+
+
+def add_classify(parts: Sequence[ClassifyLoss], domains: Mapping[str, Domain]) -> ClassifyLoss:
+    """Of a table, from what its parts lose."""
+    target, records = parts[0].target, [one.records for one in parts]
+    counts = domains[target].counts[:-1]
+    return ClassifyLoss(
+        target=target,
+        conditional_entropy=_mean([one.conditional_entropy for one in parts], records),
+        entropy=entropy(counts),
+        classification_metric=_mean([one.classification_metric for one in parts], records),
+        records=int(counts.sum()),
+    )
+
+
+def regress_loss(view: View, task: Regress, selections: Sequence[Selection]) -> RegressLoss:
+    """How well the classes tell a number."""
+    codes, domain = view.targets[task.target]
+    groups, numbers = view.groups(task.features), domain.numbers[codes]
+    there = int(np.count_nonzero(~np.isnan(numbers)))
+    return RegressLoss(task.target, wmse(groups, numbers), wmse(np.zeros_like(groups), numbers), there)
+
+
+def add_regress(parts: Sequence[RegressLoss], domains: Mapping[str, Domain]) -> RegressLoss:
+    """Of a table, from what its parts lose."""
+    domain = domains[parts[0].target]
+    error = _mean([one.wmse for one in parts], [one.records for one in parts])
+    return RegressLoss(parts[0].target, error, variance(domain), int(domain.counts[:-1].sum()))
+
+
+def _mean(values: Sequence[float], records: Sequence[int]) -> float:
+    """Of parts with so many records each; one without any says 0 and counts for nothing."""
+    return float(sum(v * n for v, n in zip(values, records, strict=True) if n) / max(sum(records), 1))
+
+
+def select_loss(view: View, task: Select, selections: Sequence[Selection]) -> SelectLoss:
+    """How precisely a predicate can be asked."""
+    asked = next(one for one in selections if one.task is task)
+    matching = int(np.count_nonzero(asked.records))
+    if asked.classes is None:
+        return SelectLoss(task.where, task.weight, None, matching, None, asked.why)
+    returned = int(view.sizes[asked.classes].sum())
+    return SelectLoss(task.where, task.weight, returned, matching, imprecision(view.sizes, asked.classes, matching))
+
+
+def add_select(parts: Sequence[SelectLoss], domains: Mapping[str, Domain]) -> SelectLoss:
+    """Of a table, from what its parts lose."""
+
+    def total(of: str) -> int | None:
+        values = [getattr(one, of) for one in parts]
+        return None if None in values else sum(values)
+
+    return replace(parts[0], returned=total("returned"), matching=total("matching"), imprecision=total("imprecision"))
+
+
+def aggregate_loss(view: View, task: Aggregate, selections: Sequence[Selection]) -> AggregateLoss:
     """Each function of each column, over all records and over each selection."""
     answers = []
     for name in task.of:
@@ -288,12 +270,12 @@ def _aggregate(view: View, task: Aggregate, selections: Sequence[Selection], siz
         for selection in (None, *selections):
             codes = view.codes[i] if selection is None else view.codes[i][selection.records]
             counts = np.bincount(codes, minlength=len(values))[: len(values)]
-            picked = np.ones(len(sizes), dtype=np.bool_) if selection is None else selection.classes
+            picked = np.ones(len(view.sizes), dtype=np.bool_) if selection is None else selection.classes
             for function in task.functions:
                 truth = true_answer(function, values, counts, len(codes))
                 found: tuple[float | None, int] = (None, len(view.classes))
                 if picked is not None:
-                    found = answer(function, sizes[picked], statistics[function][picked], absent[picked])
+                    found = answer(function, view.sizes[picked], statistics[function][picked], absent[picked])
                 where = None if selection is None else selection.task.where
                 answers.append(
                     Answer(function, name, where, truth, found[0], relative_error(truth, found[0]), found[1])
@@ -301,10 +283,8 @@ def _aggregate(view: View, task: Aggregate, selections: Sequence[Selection], siz
     return AggregateLoss(tuple(answers))
 
 
-def _statistic(view: View, name: str, function: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each class shows that a function is answered from; NaN where it shows nothing of it."""
-    shown = view.shown[name]
-    if ANSWERED_BY[function] == "range":
-        end = shown.low if function == "min" else shown.high
-        return np.where(shown.exact, np.append(values, np.nan)[np.where(shown.exact, end, -1)], np.nan)
-    return view.means.get(name, np.full(len(shown.low), np.nan))
+def add_aggregate(parts: Sequence[AggregateLoss], domains: Mapping[str, Domain]) -> AggregateLoss:
+    """Of a table, from what its parts lose; answers are left out, as they are in a certificate."""
+    unanswered = [sum(one.unanswered for one in same) for same in zip(*(part.answers for part in parts), strict=True)]
+    public = parts[0].public().answers
+    return AggregateLoss(tuple(replace(one, unanswered=n) for one, n in zip(public, unanswered, strict=True)))

@@ -10,7 +10,7 @@ release knows its answer, and with the error of that answer also the true one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 WITHHELD = "withheld: beside the release and the other counts it could tell of fewer records than a class has"
@@ -107,15 +107,7 @@ class SelectLoss(TaskLoss):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "task": self.task,
-            "where": self.where,
-            "weight": self.weight,
-            "returned": self.returned,
-            "matching": self.matching,
-            "imprecision": self.imprecision,
-            "why": self.why,
-        }
+        return {"task": self.task, **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +129,8 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "function": self.function,
-            "of": self.of,
-            "where": self.where,
-            "truth": _number(self.truth),
-            "answer": _number(self.answer),
-            "error": None if self.error is None else digits(self.error),
-            "unanswered": self.unanswered,
-        }
+        error = None if self.error is None else digits(self.error)
+        return asdict(self) | {"truth": _number(self.truth), "answer": _number(self.answer), "error": error}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +159,6 @@ class AggregateLoss(TaskLoss):
 class Score:
     """What one metric says about a release."""
 
-    direction: ClassVar[str] = "lower is better"
-
     name: str
     value: float
     """NaN where a column shows a mean and nothing else."""
@@ -186,6 +169,7 @@ class Score:
     columns: dict[str, float]
     """The same for each quasi-identifier by itself."""
     reference: str
+    direction: str
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
