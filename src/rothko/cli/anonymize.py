@@ -13,6 +13,7 @@ from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rothko.data.source.csv import CsvOptions
+    from rothko.data.source.source import Source
     from rothko.policy.policy import Policy
     from rothko.release.certificate import Certificate
     from rothko.release.save import Saved
@@ -106,7 +107,9 @@ def anonymize(
             qi=qi, sensitive=sensitive, identifiers=drop, k=k, l=l, missing=missing, method=method or "mondrian",
             publish=publish or "range",
         )  # fmt: skip
-        asked = without_file(data, csv, parts | {"workload": tasks}, quiet=as_json)
+        parts |= {"workload": tasks}
+        source = opened(data, csv, parts)
+        asked = Policy.quick(source.names, **parts)
     gain = options.number("--minimum-gain", minimum_gain, 0)
     given = options.parameters("--option", option, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
     asked = _with_options(asked, given)
@@ -115,6 +118,8 @@ def anonymize(
         out, data, asked, recoding=False if no_recoding or not asked.method.recodes else recoding or True,
         two_tables=asked.method.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
     )  # fmt: skip
+    if policy is None:  # only now: it takes a pass over the data
+        asked = _with_options(without_file(source, parts, quiet=as_json), given)
     with console.progress(quiet=as_json) as report:
         release = prepare(
             data, asked, engine=engine, seed=seed, key=options.key(key_file), threads=threads, memory=limit,
@@ -126,14 +131,19 @@ def anonymize(
     _show(saved, as_json)
 
 
-def without_file(data: Path, csv: CsvOptions, parts: dict[str, Any], *, quiet: bool) -> Policy:
+def opened(data: Path, csv: CsvOptions, parts: dict[str, Any]) -> Source:
+    """A table that has some of the columns that options name."""
+    from rothko.data.source.open import open_source
+
+    return open_source(data, csv=csv, asked=[*parts["qi"], *parts["sensitive"], *parts.get("identifiers", ())])
+
+
+def without_file(source: Source, parts: dict[str, Any], *, quiet: bool) -> Policy:
     """A policy from the options; the columns that they do not name are kept, and a line says so."""
     from rothko.cli import console
-    from rothko.data.source.open import open_source
     from rothko.data.typed import guess_types
     from rothko.policy.policy import Policy
 
-    source = open_source(data, csv=csv, asked=[*parts["qi"], *parts["sensitive"], *parts.get("identifiers", ())])
     policy = Policy.quick(source.names, **parts)
     types = guess_types(source, policy.quasi_identifiers, parts["missing"])
     if types:

@@ -79,7 +79,7 @@ class TableOptions:
 
     def _policy(self, data: Path, csv: CsvOptions, ks: list[int], ls: list[int]) -> Policy:
         """The policy of the file, or one from the options; either way its k and l are replaced by those that vary."""
-        from rothko.cli.anonymize import without_file
+        from rothko.cli.anonymize import opened, without_file
         from rothko.comparison.compare import asking
         from rothko.policy.policy import Policy
         from rothko.privacy import KAnonymity
@@ -87,7 +87,7 @@ class TableOptions:
         if self.policy is not None:
             return Policy.load(self.policy)
         parts = options.quick(qi=self.qi, sensitive=self.sensitive, identifiers="", k="2", l=None, missing=self.missing)
-        made = without_file(data, csv, parts, quiet=True)
+        made = without_file(opened(data, csv, parts), parts, quiet=True)
         sought = None if self.max_loss is None else self.by
         if ks or sought == "k" or not (ls or sought):
             return made
