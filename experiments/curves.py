@@ -69,9 +69,9 @@ class Curves:
     def quick(cls, data: Path | None = None) -> Curves:
         """Enough to see that everything runs."""
         return cls(
-            data, repeat=1, adult_k=(5, 20), more_k=(5, 20), k=10, rows=(300, 800), middle=500,
-            dimensions=(1, 4, 7), more_l=(2, 5), values=(10, 50), levels=(1, 2), queried_l=(2, 5), level_rows=300,
-            slow_rows=500,
+            data, repeat=1, adult_k=(5, 20), more_k=(5, 20), k=10, rows=(200, 500), middle=300,
+            dimensions=(1, 4, 7), more_l=(2, 5), values=(10, 50), levels=(1, 2), queried_l=(2, 5), level_rows=200,
+            slow_rows=300,
         )  # fmt: skip
 
 
@@ -319,6 +319,6 @@ def run(settings: Curves, figures: Iterable[str] = FIGURES, *, keep: Keep = keep
 
 def warm_up() -> None:
     """Run every method once on a small table, so that no time has compilation in it."""
-    small = people(500)
+    small = people(300)
     for policy in (census_policy(k=10), census_policy(l=5)):
-        Runs(1, 500)(0, small, policy, ALL)
+        Runs(1, 300)(0, small, policy, ALL)

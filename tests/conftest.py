@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,16 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    told = getattr(session.config, "workerinput", {})
-    if told.get("compile"):
-        compiled.share(int(told["workerid"].removeprefix("gw")), told["workercount"])
+    """Workers share the cores: if each took all of them for every small table, it would wait for the others."""
+    told = getattr(session.config, "workerinput", None)
+    if told is None:
+        return
+    worker, workers = int(told["workerid"].removeprefix("gw")), told["workercount"]
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, cores[worker::workers] or cores)
+    if told["compile"]:
+        compiled.share(worker, workers)
 
 
 def pytest_collection_finish() -> None:

@@ -102,6 +102,10 @@ def test_a_terminal_that_cannot_show_every_character(encoding: str) -> None:
     assert "GCP" in ended.stdout
     ended = ran(*ANONYMIZE, "--json", "--overwrite", PYTHONIOENCODING=encoding)
     assert "größe…" in json.loads(ended.stdout)["columns"]
+
+
+@pytest.mark.usefixtures("people")
+def test_a_policy_that_the_terminal_cannot_show_is_not_printed_in_part() -> None:
     ended = ran("draft", "people.csv", PYTHONIOENCODING="ascii")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "write it to a file with --out" in ended.stderr

@@ -14,6 +14,7 @@ from experiments import claims, refine
 from experiments.findings import above_tds_at, above_tds_everywhere, falls_fastest_for_tds
 from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, TDS
 from experiments.refine_claims import CLAIMS
+from tests.experiments.drawn import draw
 
 NOISE = (0.01, -0.01, 0.0, 0.02)
 SMALL = replace(refine.Refinement.quick(None), rows=(500, 2_000), middle=500, trials=1)
@@ -25,7 +26,7 @@ def around(accuracy: float) -> list[float]:
 
 
 def test_figures_from_run_to_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from experiments import figures, refine_figures
+    from experiments import refine_figures
 
     results = refine.run(SMALL)
     assert set(results["figures"]) == {"2", "3", "tds"}
@@ -33,8 +34,8 @@ def test_figures_from_run_to_picture(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert set(results["figures"]["2"]["mondrian"]) == {"500", "2000"}
     assert set(results["figures"]["tds"]["6"]["accuracy"]["tree"]) == {TDS}
     results["figures"]["1"] = made_up()
-    drawn = figures.draw(results, tmp_path, refine_figures.DRAWN, prefix="refine")
-    assert [path.name for path in drawn if path.suffix == ".svg"] == [f"refine-0{n}.svg" for n in (1, 2, 3)]
+    assert [number for number in refine_figures.DRAWN if number in results["figures"]] == ["1", "2", "3"]
+    assert draw(results, tmp_path, refine_figures.DRAWN, prefix="refine") == ["refine-01.svg", "refine-01.png"]
 
 
 def made_up(refined: float = 0.84, by_gain: float = 0.8) -> dict[str, Any]:

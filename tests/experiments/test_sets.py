@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from experiments import figures, sets, sets_figures
+from experiments import sets, sets_figures
 from experiments.claims import checked, table
 from experiments.sets import Sets, adult, some_of, trial
 from experiments.sets_claims import CLAIMS, ahead, alike, best, faster
 from rothko.generate.longtail import longtail
+from tests.experiments.drawn import draw
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -45,8 +46,7 @@ def test_from_run_to_picture(data: Path, tmp_path: Path) -> None:
     rows = checked(results, CLAIMS)
     assert table(rows)
     assert not [row for row in rows if row["measured"].startswith("not run: Fig.")]
-    written = figures.draw(results, tmp_path, sets_figures.DRAWN, prefix="sets")
-    assert [path.name for path in written[:2]] == ["sets-07.svg", "sets-07.png"]
+    assert draw(results, tmp_path, sets_figures.DRAWN, prefix="sets") == ["sets-07.svg", "sets-07.png"]
 
 
 def test_figures_of_real_data_are_left_out_without_them(capsys: pytest.CaptureFixture[str]) -> None:
