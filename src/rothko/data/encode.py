@@ -64,15 +64,8 @@ def encode(table: pa.Table, policy: Schema, *, threads: int = 1) -> Encoded:
     targets = list(dict.fromkeys(task.target for task in tasks))
     looked_at = dict.fromkeys(name for task in tasks for name in task.features or ())
     beyond = [name for name in looked_at if name not in policy.quasi_identifiers and name in table.column_names]
-
-    def histogram(name: str) -> Sensitive:
-        ranked = np.empty(table.num_rows, dtype=np.int32)
-        values = rank(table[name], ranked)
-        ranked[ranked < 0] = len(values)
-        return Sensitive(ranked, Domain(name, values, np.bincount(ranked, minlength=len(values) + 1)))
-
     released = list(dict.fromkeys((*policy.sensitive, *targets)))
-    ranked = dict(zip(released, each(histogram, released, threads), strict=True))
+    ranked = dict(zip(released, each(lambda name: counted(name, table[name]), released, threads), strict=True))
     guide = None
     if tasks:
         codes, domain = ranked[tasks[0].target]
@@ -90,6 +83,14 @@ def encode(table: pa.Table, policy: Schema, *, threads: int = 1) -> Encoded:
         targets={name: ranked[name] for name in targets},
         features=on_lines(features) if features else None,
     )
+
+
+def counted(name: str, column: pa.ChunkedArray) -> Sensitive:
+    """A column that is released as it is: the code of each record, and how many records have each."""
+    codes = np.empty(len(column), dtype=np.int32)
+    values = rank(column, codes)
+    codes[codes < 0] = len(values)
+    return Sensitive(codes, Domain(name, values, np.bincount(codes, minlength=len(values) + 1)))
 
 
 class Means(NamedTuple):

@@ -26,8 +26,7 @@ from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_score, roc_auc_score
 
-from rothko.data.domain import Domain
-from rothko.data.encode import rank
+from rothko.data.encode import counted
 from rothko.data.schema import match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
@@ -436,13 +435,9 @@ def _with_target(table: pa.Table, task: Classify | Regress, policy: Policy) -> t
         table, column = table.take(keep), column.take(keep)
     if not len(column):
         raise InputError(f"Column {task.target!r} is missing in every record; there is nothing to predict.")
-    codes = np.empty(len(column), dtype=np.int32)
-    values = rank(column, codes)
-    if isinstance(task, Regress):
-        # The numbers that the recoding is made for: text counts as a number where all of it is.
-        domain = Domain(task.target, values, np.append(np.bincount(codes), 0))
-        return table, domain.numbers[codes], left_out
-    return table, codes, left_out
+    codes, domain = counted(task.target, column)
+    # The numbers that the recoding is made for: text counts as a number where all of it is.
+    return table, domain.numbers[codes] if isinstance(task, Regress) else codes, left_out
 
 
 def _enough(task: Classify | Regress, truth: NDArray[Any], fold: NDArray[np.int64], folds: int) -> None:

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.domain import Domain, Sensitive
-from rothko.data.encode import rank
+from rothko.data.encode import counted
 from rothko.data.line import Line
 from rothko.data.source.csv import CsvOptions
 from rothko.methods.anatomy import refuse
@@ -84,7 +83,7 @@ def loss_of(pair: Pair) -> Loss:
         lines=pair.lines,
         codes=pair.encoded.codes,
         classes=pair.classes,
-        targets={task.target: _target(task.target, pair.published[task.target]) for task in models(workload)},
+        targets={task.target: counted(task.target, pair.published[task.target]) for task in models(workload)},
         shown=pair.shown,
         keys=pair.keys,
         means=_means(pair.lines, pair.columns, pair.one_each, pair.policy),
@@ -112,14 +111,6 @@ def _means(
         beside = mean_name(line.name)
         column = beside if beside in columns[line.name] else line.name if policy.publish == "mean" else None
         if column is not None and line.name in asked:
-            codes, domain = _target(column, table[column])
+            codes, domain = counted(column, table[column])
             means[line.name] = domain.numbers[codes]
     return means
-
-
-def _target(name: str, column: pa.ChunkedArray) -> Sensitive:
-    """A column as codes of its values."""
-    codes = np.empty(len(column), dtype=np.int32)
-    values = rank(column, codes)
-    codes[codes < 0] = len(values)
-    return Sensitive(codes, Domain(name, values, np.bincount(codes, minlength=len(values) + 1)))

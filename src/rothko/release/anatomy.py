@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.encode import rank
+from rothko.data.encode import counted
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts
 from rothko.data.source.formats import is_text
@@ -150,11 +150,9 @@ def two_tables(
     _no_clash(names, policy)
     refuse_unions(table.schema)
     with timed(timings, "encode"):
-        codes = np.empty(table.num_rows, dtype=np.int32)
-        values = rank(typed_column(column, table[column], policy), codes)
-        codes[codes < 0] = len(values)
+        codes, domain = counted(column, typed_column(column, table[column], policy))
         if counts_texts(policy.columns[column]):
-            warn_of_look_alikes({column: values}, stacklevel=5)
+            warn_of_look_alikes({column: domain.values}, stacklevel=5)
     with timed(timings, "partition"):
         groups = anatomize(codes, int(asked.l), secret)
     with timed(timings, "publish"):
