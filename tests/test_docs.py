@@ -17,12 +17,14 @@ import typer
 import rothko
 from rothko.cli import app
 from rothko.data.hierarchy import spec as hierarchy_spec
+from rothko.data.source import formats as read_formats
 from rothko.engines import ENGINES
 from rothko.errors import PolicyError
 from rothko.methods import METHODS
 from rothko.policy.column import Column
 from rothko.policy.policy import Policy
 from rothko.privacy import REQUIREMENTS, SET_REQUIREMENTS
+from rothko.release.formats import table as written_formats
 from rothko.sets.methods import SET_METHODS
 from rothko.workload import TASKS
 from rothko.workload.predicate import parse
@@ -226,3 +228,11 @@ def test_files_that_are_named_exist(path: Path) -> None:
     there = [word for word in named if (ROOT / word).exists() or (ROOT / "src/rothko" / word).exists()]
     assert len(there) > 10
     assert sorted(set(named) - set(there)) == []
+
+
+def test_every_ending_of_a_file_is_described() -> None:
+    text = (DOCS / "reference/command-line.md").read_text()
+    read = {ending for form in read_formats.FORMATS for ending in form.endings}
+    for words, endings in (("read", read), ("written", set(written_formats.FORMATS))):
+        [line] = re.findall(rf"^Files that are {words}: (.*)$", text, re.MULTILINE)
+        assert in_backticks(line) == endings
