@@ -24,14 +24,14 @@ import pyarrow.parquet as pq
 from experiments.data import ATTRIBUTES
 from rothko.data.source.open import open_source
 from rothko.data.survey.survey import survey
+from rothko.engines.disk.run import growth_of, measured
 from rothko.engines.disk.spill import Spill
-from rothko.engines.disk.stream import measured
-from rothko.engines.driver import Job
+from rothko.engines.disk.store import DiskStore
+from rothko.engines.driver import Driver
 from rothko.engines.frequency import sizes
 from rothko.engines.options import RothkoS, RothkoT
 from rothko.engines.plan import Budget
-from rothko.engines.rothko_s import rothko_s
-from rothko.engines.rothko_t import rothko_t
+from rothko.engines.store import Job
 from rothko.engines.tree import Tree
 from rothko.flow import prepare
 from rothko.generate.agrawal import agrawal, agrawal_batches
@@ -130,19 +130,16 @@ def _engine(run: Run, policy: Policy, folder: Path) -> dict[str, Any]:
         spill.keep_open()
         found = survey(source, policy, sample=run.tuples, seed=0, memory=ROOM)
         shares = Budget(memory=0, baseline=0, frequency=ROOM, buffers=BUFFERS, tuples=run.tuples)
-        job = Job(found.outline, policy.privacy, policy.method, policy.workload, shares, spill)
-        job.counters.passes = 1
+        job = Job(found.outline, policy.privacy, policy.method, policy.workload)
         chooser, wanted = job.chooser()
         tree = Tree.over(found.outline.lines, chooser.first_phase(), found.outline.rows)
-        [group] = sizes(wanted, tree.low[0][None], tree.high[0][None]).tolist()
+        [group] = sizes(wanted, *tree.regions([0])).tolist()
         shares = replace(shares, frequency=run.cache * group)
-        job = replace(job, budget=shares)
-        if isinstance(options, RothkoT):
-            parts = rothko_t(job, found.stream, tree)
-        else:
-            parts = rothko_s(job, options, found.stream, tree, sample=found.sample)
+        driver = Driver(job, shares.tuples, shares.frequency)
+        store = DiskStore(job, spill, shares.tuples, shares.buffers, found.stream)
+        parts = driver.parts(growth_of(options, driver, [found.sample]), store, tree)
         classes = sum(part.classes for part in parts)
-        io = measured(policy, options, shares, group, found.outline, source, spill, job.counters)
+        io = measured(options, policy, shares, group, found.outline, source, spill, driver.counters)
     kept = ("passes", "repartitions", "reads", "writes", "predicted_reads", "predicted_writes", "sample", "pruned")
     return {"classes": classes, "group": group, "io": {name: getattr(io, name) for name in kept}}
 

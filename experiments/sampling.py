@@ -22,12 +22,12 @@ from rothko.data.source.open import open_source
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.survey import survey
 from rothko.engines.chooser import Chooser, Cut
-from rothko.engines.disk.spill import Spill
-from rothko.engines.driver import Job, gathered
+from rothko.engines.disk.store import gathered
+from rothko.engines.driver import Driver, grow
 from rothko.engines.frequency import Wanted
 from rothko.engines.options import RothkoS
-from rothko.engines.plan import Budget
-from rothko.engines.rothko_s import grow, prune
+from rothko.engines.rothko_s import Sample, prune
+from rothko.engines.store import Job
 from rothko.engines.tree import Tree
 from rothko.generate.agrawal import agrawal
 from rothko.learn.regions import as_numbers
@@ -35,7 +35,6 @@ from rothko.methods import Mondrian
 from rothko.metrics.prediction import conditional_entropy, wmse
 from rothko.policy.policy import Policy
 from rothko.privacy.confidence import Test
-from rothko.privacy.statistics import Statistics
 from rothko.workload import Classify, Regress
 
 ROOM = 1_000_000_000
@@ -87,25 +86,23 @@ def sampled(
     """Classes of a table, made with samples of so many records; its policy keeps a column :data:`RECORD`."""
     table = table.append_column(RECORD, pa.array(np.arange(table.num_rows)))
     found = survey(open_source(table), policy, sample=1, seed=seed, memory=ROOM)
-    coded = gathered(found.stream.batches())
+    coded = gathered(list(found.stream.batches()))
     classes = np.full(table.num_rows, -1, dtype=np.int32)
-    with Spill.open() as spill:
-        budget = Budget(memory=0, baseline=0, frequency=ROOM, buffers=0, tuples=sample)
-        job = Job(found.outline, policy.privacy, policy.method, policy.workload, budget, spill, seed=seed)
-        chooser, _ = job.chooser()
-        tree = Tree.over(found.outline.lines, chooser.first_phase(), found.outline.rows)
-        random, count, minimal = np.random.default_rng([seed, sample]), 0, True
-        for part, complete in _descend(job, job.chooser(), RothkoS(test=test), coded, tree, random, tallest):
-            minimal &= complete
-            for some in part:
-                classes[some] = count
-                count += 1
+    driver = Driver(Job(found.outline, policy.privacy, policy.method, policy.workload, seed), sample, ROOM)
+    by = driver.job.chooser()
+    tree = Tree.over(found.outline.lines, by[0].first_phase(), found.outline.rows)
+    random, count, minimal = np.random.default_rng([seed, sample]), 0, True
+    for part, complete in _descend(driver, by, RothkoS(test=test), coded, tree, random, tallest):
+        minimal &= complete
+        for some in part:
+            classes[some] = count
+            count += 1
     assert classes.min() >= 0
-    return Outcome(classes, job.counters.pruned, minimal)
+    return Outcome(classes, driver.counters.pruned, minimal)
 
 
 def _descend(
-    job: Job,
+    driver: Driver,
     by: tuple[Chooser, Wanted],
     options: RothkoS,
     coded: Coded,
@@ -115,19 +112,23 @@ def _descend(
 ) -> Iterator[tuple[list[NDArray[np.int64]], bool]]:
     """The classes of finished parts, as numbers of records, and whether each part was cut to the end."""
     records = coded.kept[RECORD].to_numpy()
-    if coded.rows <= job.budget.tuples:
+    job = driver.job
+    if coded.rows <= driver.tuples:
         made = job.finish(coded, tree, 0).partition
         yield np.split(records[made.order], made.starts[1:-1]), True
         return
-    chooser, wanted = by
-    chosen = np.sort(random.choice(coded.rows, job.budget.tuples, replace=False, shuffle=False))
+    chosen = np.sort(random.choice(coded.rows, driver.tuples, replace=False, shuffle=False))
     top = Top(tree.low[0], tree.high[0], tree.phase[0], coded.rows)
     top.tallest = tallest
-    grow(job, options, chooser, wanted, coded.take(chosen), top, enough=0)
+    sample = Sample(
+        coded.take(chosen), coded.rows, job, by, options, enough=0, frequency=ROOM, counters=driver.counters
+    )
+    grow(top, sample)
     leaves = top.leaves()
     place = top.route({leaf: i for i, leaf in enumerate(leaves)})(coded)
-    stats = wanted.statistics(place, len(leaves), coded, job.outline.domains)
-    merged = prune(job, top, leaves, [_row(stats, i) for i in range(len(leaves))])
+    stats = by[1].statistics(place, len(leaves), coded, job.outline.domains)
+    merged, undone = prune(job.requirements, top, leaves, stats)
+    driver.counters.pruned += undone
     if len(merged) == 1:
         yield [records], False
         return
@@ -135,13 +136,7 @@ def _descend(
     for leaf, under in merged.items():
         part = coded.take(np.flatnonzero(np.isin(place, [number[old] for old in under])))
         below = Tree(top.low[leaf], top.high[leaf], top.phase[leaf], part.rows)
-        yield from _descend(job, by, options, part, below, random, tallest)
-
-
-def _row(stats: Statistics, i: int) -> Statistics:
-    one = slice(i, i + 1)
-    histograms = {name: table[one] for name, table in stats.histograms.items()}
-    return Statistics(stats.size[one], stats.domains, histograms, {n: table[one] for n, table in stats.moments.items()})
+        yield from _descend(driver, by, options, part, below, random, tallest)
 
 
 # ── Figs. 22 and 23

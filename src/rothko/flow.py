@@ -2,7 +2,7 @@
 
 ``anonymize`` runs it and returns a verified :class:`Release`. Saving writes to temporary names, verifies
 the written bytes again, and only then moves them into place. A table that does not fit in memory goes the
-same way in parts (:mod:`rothko.engines.disk.stream`), and its release is kept in a file.
+same way in parts (:mod:`rothko.engines.driver`), and its release is kept in a file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,10 +25,10 @@ from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
-from rothko.engines import ENGINES
+from rothko.engines import ENGINES, Engine
 from rothko.engines.options import RothkoS
-from rothko.engines.plan import choose_engine
-from rothko.errors import InfeasibleError, PolicyError, PrivacyWarning, TooLargeError
+from rothko.engines.plan import check_fits, choose_engine
+from rothko.errors import InfeasibleError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING
 from rothko.methods.anatomy import refuse as refuse_anatomy
 from rothko.methods.classes import Classes
@@ -44,6 +44,7 @@ from rothko.release.anatomy import AnatomyRelease, two_tables
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
 from rothko.release.kinds import refuse_unions
+from rothko.release.loss import Loss
 from rothko.release.publish import check_statistics, statistics_asked
 from rothko.release.recoding.behind import recoding_behind
 from rothko.release.release import Release
@@ -55,7 +56,7 @@ from rothko.release.verify import Verification
 from rothko.secret import Secret
 
 if TYPE_CHECKING:
-    from rothko.engines.options import RothkoT
+    pass
 
 
 def anonymize(
@@ -140,33 +141,50 @@ def prepare(
     asked = engine or policy.engine.name
     size = _size(source, policy) if asked in ("auto", "memory") else 0
     name, reason = choose_engine(source.rows or 0, size, memory=memory, asked=asked)
-    if name == "memory":
+    if ENGINES[name].in_memory:
         try:
             if policy.method.two_tables:
                 warnings.warn(WARNING, PrivacyWarning, stacklevel=3)
                 return _anatomized(source, policy, reason, seed, secret, threads, memory, progress)
-            return in_memory(
-                source, policy, reason=reason, seed=seed, secret=secret, threads=threads, memory=memory,
-                progress=progress,
-            )  # fmt: skip
+            return _made(source, policy, reason, seed, secret, threads, memory, progress)
         except TooLargeError as error:
             # The size of a text file is a guess until it is read.
             if asked != "auto":
                 raise
             name, reason = RothkoS.name, error.why
-    if policy.method.needs_all_records:
-        raise PolicyError(
-            f"{policy.method.name} sees all records at once, in memory, and engine {name} was "
-            f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or use mondrian."
-        )
-    from rothko.engines.disk.stream import stream
+    chosen: Engine = policy.engine if policy.engine.name == name else ENGINES[name]()
+    chosen.check(policy, reason)
+    where = None if spill_dir is None else Path(spill_dir)
+    return _streamed(source, policy, chosen, reason, memory, where, seed, threads, progress)
 
-    options = policy.engine if policy.engine.name == name else ENGINES[name]()
-    return stream(
-        source, policy, cast("RothkoT | RothkoS", options), reason, check=partial(_possible, policy=policy),
-        meter=LossMeter, memory=memory, spill_dir=None if spill_dir is None else Path(spill_dir), seed=seed,
+
+def _streamed(
+    source: Source, policy: Policy, engine: Engine, reason: str, memory: int | None, spill_dir: Path | None, seed: int,
+    threads: int, progress: Progress,
+) -> Stream:  # fmt: skip
+    """The flow up to verification of a table that does not fit in memory."""
+    run = engine.run(
+        source, policy, check=partial(_possible, policy=policy), memory=memory, spill_dir=spill_dir, seed=seed,
         threads=threads, progress=progress,
     )  # fmt: skip
+
+    def certify(checked: Verification, lost: Loss) -> Certificate:
+        notes = (*source.notes, *run.notes)
+        return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=run.io())
+
+    return Stream(
+        parts=run.parts,
+        top=run.top,
+        policy=policy,
+        outline=run.outline,
+        source=source,
+        certify=certify,
+        spill=run.spill,
+        meter=LossMeter,
+        seed=seed,
+        threads=threads,
+        memory=run.memory,
+    )
 
 
 def _anatomized(
@@ -180,7 +198,7 @@ def _anatomized(
         columns = [name for name in source.names if name not in policy.identifiers]
         # Everything is released as it is, and keeps its very characters.
         table = source.read(columns, as_text=set(columns) if is_text(source.path) else set())
-        choose_engine(table.num_rows, table.nbytes, memory=memory, asked="memory")
+        check_fits(table.num_rows, table.nbytes, memory=memory)
         progress("read", 1, 1)
     return two_tables(
         table,
@@ -196,27 +214,24 @@ def _anatomized(
     )
 
 
-def in_memory(
-    source: Source,
-    policy: Policy,
-    *,
-    reason: str = "asked for",
-    seed: int = 0,
-    secret: Secret | None = None,
-    threads: int = 1,
-    memory: int | None = None,
-    progress: Progress = silent,
-) -> Release:
+def in_memory(source: Source, policy: Policy, *, seed: int = 0, threads: int = 1) -> Release:
     """The flow up to verification by the engine ``memory``, whichever the policy asks for."""
     refuse_anatomy(policy.method, "This")
     match(source.names, policy, source.label)
+    return _made(source, policy, "asked for", seed, Secret.of(None), threads, None, silent)
+
+
+def _made(
+    source: Source, policy: Policy, reason: str, seed: int, secret: Secret, threads: int, memory: int | None,
+    progress: Progress,
+) -> Release:  # fmt: skip
+    """The flow up to verification of a table that fits in memory."""
     timings: dict[str, float] = {}
     table, values, encoded = read_encoded(source, policy, timings, threads=threads, memory=memory, progress=progress)
     feasible(encoded, encoded.rows, policy)
     _look_alike(encoded.sensitive, policy)
     check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
-        secret = secret or Secret.of(None)
         partition = _partition(encoded, policy, seed, secret, threads, progress)
     with timed(timings, "publish"):
         progress("publish", 0, 1)
@@ -254,7 +269,7 @@ def read_encoded(
     with timed(timings, "read"):
         progress("read", 0, 1)
         table = _read(source, policy)
-        choose_engine(table.num_rows, table.nbytes, memory=memory, asked="memory")
+        check_fits(table.num_rows, table.nbytes, memory=memory)
         progress("read", 1, 1)
     with timed(timings, "encode"):
         progress("encode", 0, 1)

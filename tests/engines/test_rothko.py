@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.chooser import FrequencyGroup
 from rothko.engines.disk.spill import Spill
-from rothko.engines.driver import Job, gathered
-from rothko.engines.frequency import sizes
+from rothko.engines.disk.store import DiskStore, gathered
+from rothko.engines.driver import Driver
+from rothko.engines.frequency import Wanted, count, sizes
 from rothko.engines.options import RothkoS
 from rothko.engines.part import LargeClass, Part
-from rothko.engines.plan import Budget
-from rothko.engines.rothko_s import rothko_s
-from rothko.engines.rothko_t import rothko_t
+from rothko.engines.rothko_s import Sampling
+from rothko.engines.rothko_t import Exhaustive
+from rothko.engines.store import Job, Store
 from rothko.engines.tree import Tree
 from rothko.methods import Mondrian
 from rothko.methods.classes import TreeClasses
+from rothko.privacy.statistics import Statistics
 from rothko.workload import Select, Task
 from tests.strategies.tables import Case, cases, unhurried
 from tests.strategies.tables import records as records_of
@@ -65,7 +72,7 @@ def loaded(part: Part | LargeClass) -> Part:
     """A part in memory, before the next is asked for; a class that does not fit there is one whatever its records."""
     if isinstance(part, Part):
         return part
-    coded = gathered(part.batches())
+    coded = gathered(list(part.batches()))
     assert coded.rows == part.rows > part.at_once
     order, starts = np.arange(part.rows, dtype=np.int32), np.array([0, part.rows])
     low, high = coded.codes.min(axis=1)[None], coded.codes.max(axis=1)[None]
@@ -86,8 +93,57 @@ def classes_in_memory(result: TreeClasses) -> set[frozenset[int]]:
     return {frozenset(some.tolist()) for some in np.split(result.order, result.starts[1:-1])}
 
 
-def budget(tuples: int, frequency: int) -> Budget:
-    return Budget(memory=0, baseline=0, frequency=frequency, buffers=1 << 20, tuples=tuples)
+@dataclass(frozen=True)
+class ToyStore:
+    """The least that an engine must bring: records in a list of batches, counted, split and finished where they lie."""
+
+    job: Job
+    batches: tuple[Coded, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(coded.rows for coded in self.batches)
+
+    def sample(self, size: int, seed: int) -> Coded:
+        chosen = np.random.default_rng(seed).choice(self.rows, min(size, self.rows), replace=False)
+        return gathered(self.batches).take(np.sort(chosen))
+
+    def count(self, tree: Tree, nodes: Sequence[int], wanted: Wanted) -> list[FrequencyGroup]:
+        route = tree.route({node: i for i, node in enumerate(nodes)})
+        return count(self.batches, route, *tree.regions(nodes), self.job.outline.lines, wanted)
+
+    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> tuple[list[ToyStore], Statistics]:
+        route = tree.route({leaf: i for i, leaf in enumerate(leaves)})
+        routed = [(coded, route(coded)) for coded in self.batches]
+        stores = [
+            replace(self, batches=tuple(coded.take(np.flatnonzero(place == i)) for coded, place in routed))
+            for i in range(len(leaves))
+        ]
+        sums = [wanted.statistics(place, len(leaves), coded, self.job.outline.domains) for coded, place in routed]
+        return stores, reduce(add, sums)
+
+    def join(self, others: Sequence[ToyStore]) -> ToyStore:
+        return replace(self, batches=self.batches + tuple(coded for other in others for coded in other.batches))
+
+    def finish(self, tree: Tree, node: int) -> Part | LargeClass:
+        # One class or many, it is finished as it is: this store knows no memory that is too small.
+        return self.job.finish(gathered(self.batches), tree, node)
+
+    def remove(self) -> None:
+        pass
+
+
+KINDS = ("disk", "toy")
+
+
+@contextmanager
+def store_of(kind: str, job: Job, batches: Batches, tuples: int) -> Iterator[Store]:
+    """The same records in a store of each kind."""
+    if kind == "toy":
+        yield ToyStore(job, tuple(batches.batches()))
+    else:
+        with Spill.open() as spill:
+            yield DiskStore(job, spill, tuples, 1 << 20, batches)
 
 
 def known(workload: tuple[Task, ...], case: Case) -> tuple[Task, ...]:
@@ -118,23 +174,23 @@ def selections(draw: st.DrawFn, case: Case) -> tuple[Task, ...]:
     return tuple(some)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @given(case=cases(), data=st.data())
 @unhurried
-def test_rothko_t_makes_the_classes_of_the_memory_engine(case: Case, data: st.DataObject) -> None:
+def test_rothko_t_makes_the_classes_of_the_memory_engine(kind: str, case: Case, data: st.DataObject) -> None:
     columns, workload = data.draw(tasks(case))
     workload = (*known(workload, case), *data.draw(selections(case)))
     encoded = encoded_with(case, columns, workload)
     method = Mondrian(minimum_gain=data.draw(st.sampled_from([0, 0.01, 0.3])))
     outline, batches = as_batches(encoded)
-    with Spill.open() as spill:
-        job = Job(outline, case.requirements, method, workload, budget(data.draw(st.integers(1, 12)), 0), spill)
-        chooser, wanted = job.chooser()
-        tree = Tree.over(outline.lines, chooser.first_phase(), encoded.rows)
-        # Room for the frequency group of the whole table, and for a few or all of those below it.
-        [whole] = sizes(wanted, tree.low[0][None], tree.high[0][None])
-        room = int(whole * data.draw(st.sampled_from([1, 1.5, 3, 1000])))
-        job = replace(job, budget=replace(job.budget, frequency=room))
-        parts = [loaded(part) for part in rothko_t(job, batches, tree)]
+    job, tuples = Job(outline, case.requirements, method, workload), data.draw(st.integers(1, 12))
+    chooser, wanted = job.chooser()
+    tree = Tree.over(outline.lines, chooser.first_phase(), encoded.rows)
+    # Room for the frequency group of the whole table, and for a few or all of those below it.
+    [whole] = sizes(wanted, *tree.regions([0]))
+    driver = Driver(job, tuples, int(whole * data.draw(st.sampled_from([1, 1.5, 3, 1000]))))
+    with store_of(kind, job, batches, tuples) as store:
+        parts = [loaded(part) for part in driver.parts(Exhaustive(driver), store, tree)]
     expected = method.partition(encoded, case.requirements, workload=workload, threads=1)
     assert classes_of(parts) == classes_in_memory(expected)
     boxes = {
@@ -145,9 +201,12 @@ def test_rothko_t_makes_the_classes_of_the_memory_engine(case: Case, data: st.Da
     assert boxes == {(tuple(a), tuple(b)) for a, b in zip(expected.low.tolist(), expected.high.tolist(), strict=True)}
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @given(case=cases(), data=st.data())
 @unhurried
-def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(case: Case, data: st.DataObject) -> None:
+def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(
+    kind: str, case: Case, data: st.DataObject
+) -> None:
     columns, workload = data.draw(tasks(case))
     workload = known(workload, case)
     encoded = encoded_with(case, columns, workload)
@@ -156,11 +215,12 @@ def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(case: Case
     if not allowed(list(range(encoded.rows))):
         return
     options = RothkoS(test=data.draw(st.sampled_from(["exact", "normal", "naive"])), alpha=0.3)
-    with Spill.open() as spill:
-        job = Job(outline, case.requirements, Mondrian(), workload, budget(data.draw(st.integers(4, 12)), 10**9), spill)
-        chooser, _ = job.chooser()
-        tree = Tree.over(outline.lines, chooser.first_phase(), encoded.rows)
-        parts = [loaded(part) for part in rothko_s(job, options, batches, tree)]
+    job, tuples = Job(outline, case.requirements, Mondrian(), workload), data.draw(st.integers(4, 12))
+    tree = Tree.over(outline.lines, job.chooser()[0].first_phase(), encoded.rows)
+    driver = Driver(job, tuples, 10**9)
+    with store_of(kind, job, batches, tuples) as store:
+        parts = [loaded(part) for part in driver.parts(Sampling(driver, options), store, tree)]
+    assert driver.counters.finished == encoded.rows
     rows = records_of(encoded)
     found = classes_of(parts)
     assert sorted(i for some in found for i in some) == list(range(encoded.rows))

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 import rothko as rk
 from rothko.cli import app
-from rothko.engines import driver
 from rothko.errors import InfeasibleError, InputError, PolicyError
 from rothko.flow import prepare
 from rothko.generate.agrawal import agrawal
+from rothko.methods import Mondrian
 from rothko.policy.policy import Policy
 from rothko.release.stored import StoredRelease
 
@@ -156,7 +156,7 @@ def test_nothing_is_left_behind(people: pa.Table, tmp_path: Path, monkeypatch: p
     def fails(*_: Any, **__: Any) -> None:
         raise InputError("broken on purpose")
 
-    monkeypatch.setattr(driver.memory, "partition", fails)
+    monkeypatch.setattr(Mondrian, "partition", fails)
     with pytest.raises(InputError, match="on purpose"):
         rk.anonymize(tmp_path / "people.parquet", policy(), engine="rothko-t", spill_dir=spill)
     import gc

@@ -1,39 +1,32 @@
-"""What Rothko-T and Rothko-S have in common: the job, and finishing a part that fits in memory."""
+"""The driver: grows the top of a tree over a store, and hands its leaves to where their records lie.
+
+LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5. One loop serves Rothko-T and Rothko-S. A *counter* gives it the
+frequency groups of nodes, of all records (:mod:`rothko.engines.rothko_t`) or of a sample with a test
+(:mod:`rothko.engines.rothko_s`), and cuts are chosen from these level by level. Then the store splits by the leaves,
+and each is gone on with by itself; one that fits in memory is finished there, exactly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from typing import Protocol
 
-import numpy as np
-import pyarrow as pa
-
-from rothko.data.survey.coded import Coded, Outline, Records
-from rothko.engines.chooser import Chooser, exactly
-from rothko.engines.disk.spill import Spill
-from rothko.engines.disk.spilled import Spilled
+from rothko.engines.chooser import Cut, FrequencyGroup
 from rothko.engines.frequency import Wanted
 from rothko.engines.part import LargeClass, Part
-from rothko.engines.plan import Budget
+from rothko.engines.store import Job, Store
 from rothko.engines.tree import Tree
-from rothko.errors import PolicyError
-from rothko.methods.classes import TreeClasses
-from rothko.methods.mondrian.mondrian import Mondrian
-from rothko.privacy.requirement import Requirement
+from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, silent
-from rothko.workload.criteria import criteria
-from rothko.workload.tasks import Task, models
 
 
 @dataclass(slots=True)
 class Counters:
     """What a run did, for the certificate."""
 
-    passes: int = 0
-    """Passes over the source."""
     repartitions: int = 0
-    """How often records were written to disk, at most."""
+    """How often records were split by leaves, at most."""
     sampled: int = 0
     """Records of the first sample."""
     grown: int = 0
@@ -46,131 +39,118 @@ class Counters:
     """Parts that Rothko-S left to Rothko-T."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A table that does not fit in memory, and what is asked of it."""
+class Counter(Protocol):
+    """Counts the frequency groups of nodes, and chooses their cuts."""
 
-    outline: Outline
-    requirements: tuple[Requirement, ...]
-    method: Mondrian
-    workload: tuple[Task, ...]
-    budget: Budget
-    spill: Spill
-    threads: int = 1
-    seed: int = 0
+    @property
+    def enough(self) -> int:
+        """Nodes of no more records are not cut: what follows is done in memory."""
+        ...
+
+    def fits(self, top: Tree, nodes: Sequence[int]) -> bool:
+        """Whether there is room to count the nodes of a level; where there is not, growth ends for now."""
+        ...
+
+    def groups(self, top: Tree, nodes: Sequence[int]) -> Iterable[tuple[int, FrequencyGroup]]:
+        """The nodes with their frequency groups."""
+        ...
+
+    def choose(self, group: FrequencyGroup, phase: int) -> Cut | None:
+        """The best cut of a node that is allowable, with the records of its parts; None where there is none."""
+        ...
+
+
+class Growth(Protocol):
+    """What differs between Rothko-T and Rothko-S."""
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is added up exactly when the records are split."""
+        ...
+
+    @property
+    def otherwise(self) -> Growth | None:
+        """Who goes on with records that were not divided; None: no allowable cut divides them, they are one class."""
+        ...
+
+    def counter(self, store: Store, top: Tree) -> Counter:
+        """What counts the records of a store, to grow a tree over them."""
+        ...
+
+    def settle(self, top: Tree, leaves: Sequence[int], stats: Statistics) -> dict[int, list[int]]:
+        """Undo what the exact sums do not bear out; returns each leaf that is left → the leaves that it was."""
+        ...
+
+
+def grow(top: Tree, counter: Counter) -> set[int]:
+    """Cut breadth-first while there is room to count; returns the leaves for which no cut was found."""
+    active, uncut = [0], set[int]()
+    while active and counter.fits(top, active):
+        below: list[int] = []
+        for node, group in counter.groups(top, active):
+            cut = counter.choose(group, top.phase[node])
+            if cut is None:
+                uncut.add(node)
+            else:
+                below += [part for part in top.cut(node, cut) if top.rows[part] > counter.enough]
+        active = below
+    return uncut
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Takes a table apart, under limits."""
+
+    job: Job
+    tuples: int
+    """Records that fit in memory while classes are made of them (TM)."""
+    frequency: int
+    """Bytes for frequency groups."""
     progress: Progress = silent
     counters: Counters = field(default_factory=Counters)
 
-    def chooser(self) -> tuple[Chooser, Wanted]:
-        """What chooses cuts by definition, and what it needs to know."""
-        if self.method.relaxed:
-            raise PolicyError(
-                "relaxed Mondrian parts equal values by the order of records, which only the engine memory knows; "
-                "set relaxed: false, or engine: memory."
-            )
-        names = {line.name for line in self.outline.lines}
-        for task in models(self.workload):
-            beyond = [name for name in task.features or () if name not in names]
-            if beyond:
-                raise PolicyError(
-                    f"{task.describe()}: the feature {beyond[0]!r} is no quasi-identifier, and only the engine memory "
-                    "looks at others; leave it out, or set engine: memory."
-                )
-        found = criteria(
-            self.outline.encoded(self.outline.nobody()),
-            self.workload,
-            lambda *_: 0,
-            minimum_gain=self.method.minimum_gain,
-        )
-        targets = tuple(task.target for task in models(self.workload))
-        least = max(1, *(r.least for r in self.requirements)) if self.requirements else 1
-        wanted = Wanted.by(self.outline.domains, self.requirements, found, targets)
-        chooser = Chooser(
-            lines=self.outline.lines,
-            domains=self.outline.domains,
-            criteria=found,
-            targets=targets,
-            least=least,
-            allowed=exactly(self.requirements),
-            checks=any(r.column is not None for r in self.requirements),
-        )
-        return chooser, wanted
-
-    def finish(self, coded: Coded, tree: Tree, node: int) -> Part:
-        """Go on in memory with the records of a leaf."""
-        encoded = self.outline.encoded(coded)
-        partition = self.method.partition(
-            encoded, self.requirements, workload=self.workload, phase=tree.phase[node], threads=self.threads
-        )
-        assert isinstance(partition, TreeClasses)
-        return Part(encoded, partition.within(tree.low[node], tree.high[node]), coded.kept, node)
-
-    def large(self, records: Records, tree: Tree, node: int) -> LargeClass:
-        """A leaf that no cut divides and that does not fit in memory."""
-        return LargeClass(
-            self.outline, records.rows, partial(self.batches, records, "load"), self.budget.tuples, node,
-            tree.low[node], tree.high[node],
-        )  # fmt: skip
-
-    def batches(self, records: Records, stage: str) -> Iterator[Coded]:
-        """One pass over records; those over the source are told, for they are the same for all records."""
-        if isinstance(records, Spilled | Joined) or stage == "load":
-            self.counters.passes += not isinstance(records, Spilled | Joined)
-            yield from records.batches()
+    def parts(
+        self, growth: Growth, store: Store, tree: Tree, node: int = 0, *, depth: int = 1
+    ) -> Iterator[Part | LargeClass]:
+        """The finished parts of the records of a leaf of the tree, which grows on the way."""
+        if store.rows <= self.tuples:
+            yield from self._finished(store, tree, node)
             return
-        self.counters.passes += 1
-        done = 0
-        self.progress(stage, 0, records.rows)
-        for coded in records.batches():
-            yield coded
-            done += coded.rows
-            self.progress(stage, done, records.rows)
+        top = Tree(tree.low[node], tree.high[node], tree.phase[node], store.rows)
+        uncut = grow(top, growth.counter(store, top))
+        leaves = top.leaves()
+        if len(leaves) == 1:
+            yield from self._undivided(growth, store, tree, node)
+            return
+        self.counters.repartitions = max(self.counters.repartitions, depth)
+        stores, stats = store.split(top, leaves, growth.wanted)
+        left = growth.settle(top, leaves, stats)
+        of = dict(zip(leaves, stores, strict=True))
+        if len(left) == 1:
+            yield from self._undivided(growth, stores[0].join(stores[1:]), tree, node)
+            return
+        here = tree.graft(node, top)
+        for leaf, under in left.items():
+            part = of[under[0]].join([of[old] for old in under[1:]])
+            if leaf in uncut and growth.otherwise is None:
+                yield from self._finished(part, tree, here[leaf])
+            else:
+                yield from self.parts(growth, part, tree, here[leaf], depth=depth + 1)
 
-    def finished(self, part: Part | LargeClass) -> Iterator[Part | LargeClass]:
+    def _undivided(self, growth: Growth, store: Store, tree: Tree, node: int) -> Iterator[Part | LargeClass]:
+        """Records that a growth has not divided."""
+        if growth.otherwise is None:
+            yield from self._finished(store, tree, node)
+        else:
+            self.counters.handed_over += 1
+            yield from self.parts(growth.otherwise, store, tree, node)
+
+    def _finished(self, store: Store, tree: Tree, node: int) -> Iterator[Part | LargeClass]:
         """Hand on a part, and tell how many of all records are in finished ones once it was taken."""
+        part = store.finish(tree, node)
         rows = part.rows
         yield part
+        del part
+        store.remove()
         self.counters.finished += rows
-        self.progress("load", self.counters.finished, self.outline.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """The records of several spilled parts."""
-
-    parts: tuple[Spilled, ...]
-
-    @property
-    def rows(self) -> int:
-        """Number of records."""
-        return sum(part.rows for part in self.parts)
-
-    def batches(self) -> Iterator[Coded]:
-        """One pass over the records."""
-        for part in self.parts:
-            yield from part.batches()
-
-    def load(self) -> Coded:
-        """All records."""
-        return gathered(self.batches())
-
-    def remove(self) -> None:
-        """Delete the files."""
-        for part in self.parts:
-            part.remove()
-
-
-def gathered(batches: Iterator[Coded]) -> Coded:
-    """Batches in one piece."""
-    some = list(batches)
-    return Coded(
-        np.concatenate([coded.codes for coded in some], axis=1),
-        {name: np.concatenate([coded.values[name] for coded in some]) for name in some[0].values},
-        pa.concat_tables([coded.kept for coded in some]),
-    )
-
-
-def remove(records: Records) -> None:
-    """Delete what was spilled and is not needed any more; a source stays."""
-    if isinstance(records, Spilled | Joined):
-        records.remove()
+        self.progress("load", self.counters.finished, self.job.outline.rows)

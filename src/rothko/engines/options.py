@@ -1,48 +1,90 @@
-"""What a policy may say about the engine: its name, or its name and options.
-
-Plain data: nothing that runs an engine is imported to read one of these.
-"""
+"""The engines by name, with what a policy may say about each: its options."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, get_args
 
+from rothko.data.source.source import Source
+from rothko.data.survey.coded import Outline
+from rothko.engines.engine import Engine, Request, Run
 from rothko.errors import PolicyError
 from rothko.privacy.confidence import Test
-from rothko.privacy.requirement import number
+from rothko.privacy.requirement import number, whole_number
+from rothko.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Auto:
+class Auto(Engine):
     """Memory while the table fits there, else Rothko-S."""
 
     name: ClassVar[str] = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Engine):
     """The compiled loop over all cores, for tables that fit in memory."""
 
     name: ClassVar[str] = "memory"
+    in_memory: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RothkoT:
+class OnDisk(Engine):
+    """Base of the engines that read a source in passes, and write parts of it to a private folder."""
+
+    samples: ClassVar[bool]
+    """Whether cuts are chosen in samples."""
+
+    records_at_once: int | None = None
+    """Take no more records into memory at once, though more might fit there; for trying out how a table is taken
+    apart."""
+
+    def __post_init__(self) -> None:
+        if self.records_at_once is not None:
+            whole_number(self.name, "records_at_once", self.records_at_once, least=1)
+
+    def run(
+        self,
+        source: Source,
+        policy: Request,
+        *,
+        check: Callable[[Outline], None],
+        memory: int | None = None,
+        spill_dir: Path | None = None,
+        seed: int = 0,
+        threads: int = 1,
+        progress: Progress = silent,
+    ) -> Run:
+        """Survey a source, and get ready to take it apart."""
+        from rothko.engines.disk.run import run
+
+        return run(
+            self, source, policy, check=check, memory=memory, spill_dir=spill_dir, seed=seed, threads=threads,
+            progress=progress,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RothkoT(OnDisk):
     """On disk, exact: the classes are those of the memory engine."""
 
     name: ClassVar[str] = "rothko-t"
+    samples: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RothkoS:
+class RothkoS(OnDisk):
     """On disk, by samples: cuts that a sample allows with confidence, and undoes those that all records do not.
 
     >>> RothkoS(alpha=0.01)
-    RothkoS(test='exact', alpha=0.01)
+    RothkoS(records_at_once=None, test='exact', alpha=0.01)
     """
 
     name: ClassVar[str] = "rothko-s"
+    samples: ClassVar[bool] = True
 
     test: Test = "exact"
     """How a sample is judged; see :mod:`rothko.privacy.confidence`."""
@@ -50,6 +92,7 @@ class RothkoS:
     """How often a cut that is not allowed may be made, to be undone later; above 0 and at most 0.5."""
 
     def __post_init__(self) -> None:
+        OnDisk.__post_init__(self)
         if self.test not in get_args(Test):
             raise PolicyError(f"{self.name}: test must be exact, normal or naive, not {self.test!r}.")
         number(self.name, "alpha", self.alpha, above=0, most=0.5)

@@ -158,23 +158,39 @@ def choose_engine(rows: int, size: int, *, memory: int | None = None, asked: str
 
     if asked not in ENGINES:
         raise PolicyError(f"{asked!r} is not an engine; {nearest(asked, ENGINES)}")
-    if asked not in ("auto", "memory"):
+    if asked == "memory":
+        check_fits(rows, size, memory=memory)
+    if asked != "auto":
         return asked, "asked for"
+    why = _too_large(rows, size, memory)
+    return ("memory", "the table fits in memory") if why is None else (RothkoS.name, why)
+
+
+def check_fits(rows: int, size: int, *, memory: int | None = None) -> None:
+    """Refuse a table that does not fit in memory within a limit; without one, what is free is a guess, and it may try.
+
+    Raises
+    ------
+    TooLargeError
+        With the reason.
+    """
+    if memory is not None or rows > MOST_RECORDS:
+        why = _too_large(rows, size, memory)
+        if why is not None:
+            raise TooLargeError(why, "raise --memory, or use engine: auto.")
+
+
+def _too_large(rows: int, size: int, memory: int | None) -> str | None:
+    """Why a table does not fit in memory, if it does not."""
+    if rows > MOST_RECORDS:
+        return f"the table has {rows:,} records and the memory engine takes {MOST_RECORDS:,}"
     # A limit is for the whole process; what is free is beside what it takes already.
     limit = int(SAFE * available_memory()) if memory is None else memory
     needed = WORKING * size if memory is None else in_memory(size)
-    if rows > MOST_RECORDS:
-        why = f"the table has {rows:,} records and the memory engine takes {MOST_RECORDS:,}"
-    elif needed > limit:
-        granted = "{} of what is free may be taken" if memory is None else "the limit is {}"
-        why = f"the table needs about {written_bytes(needed)} in memory and {granted.format(written_bytes(limit))}"
-    else:
-        return "memory", "the table fits in memory" if asked == "auto" else "asked for"
-    if asked == "auto":
-        return RothkoS.name, why
-    if rows <= MOST_RECORDS and memory is None:
-        return "memory", "asked for"  # what is free is a guess; a limit is not
-    raise TooLargeError(why, "raise --memory, or use engine: auto.")
+    if needed <= limit:
+        return None
+    granted = "{} of what is free may be taken" if memory is None else "the limit is {}"
+    return f"the table needs about {written_bytes(needed)} in memory and {granted.format(written_bytes(limit))}"
 
 
 # ── section 5.3

@@ -2,7 +2,7 @@
 
 Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5.2. Three phases. *Growth*: the tree is grown from a simple
 random sample that fits in memory; a cut is made where the sample gives confidence that every part meets the
-requirements in the whole (section 5.2.1). *Repartitioning*: the records are written to one file per leaf, and what the
+requirements in the whole (section 5.2.1). *Repartitioning*: the records are split by the leaves, and what the
 requirements are about is counted exactly. *Pruning*: where a node violates a requirement, the subtree under its parent
 is merged. Then each part by itself, from the start; one that fits in memory is loaded and cut there, exactly.
 
@@ -13,141 +13,142 @@ confidence, or all were undone, Rothko-T goes on with that part, so the result i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.survey.coded import Coded, Records
-from rothko.engines.chooser import Allowed, Chooser, exactly
-from rothko.engines.disk.spilled import Spilled
-from rothko.engines.disk.trim import give_back
-from rothko.engines.driver import Job, Joined, gathered, remove
+from rothko.data.survey.coded import Coded
+from rothko.engines.chooser import Allowed, Chooser, Cut, FrequencyGroup, exactly
+from rothko.engines.driver import Counters, Driver
 from rothko.engines.frequency import Wanted, count, sizes
 from rothko.engines.options import RothkoS
-from rothko.engines.part import LargeClass, Part
-from rothko.engines.rothko_t import rothko_t
+from rothko.engines.rothko_t import Exhaustive
+from rothko.engines.store import Job, Store
 from rothko.engines.tree import Tree
+from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Statistics
 
 ROOM = 2
 """Growth ends where a part is expected to have at most one of this many of the records that fit in memory."""
 
 
-def rothko_s(
-    job: Job, options: RothkoS, records: Records, tree: Tree, node: int = 0, *, sample: Coded | None = None
-) -> Iterator[Part | LargeClass]:
-    """The finished parts of the records of a leaf of the tree, which grows on the way.
+class Sample:
+    """Counts a sample, and cuts where it gives confidence: optimistically, down to nodes of ``enough`` records.
 
     Parameters
     ----------
-    sample
-        A simple random sample of the records; drawn in a pass of its own where it is None.
+    population
+        How many records the sample was drawn from.
+    frequency
+        Bytes for frequency groups; where those of a level take more they are counted in turn.
     """
-    chooser, wanted = job.chooser()
-    parts = _descend(job, options, chooser, wanted, records, sample, tree, node, 1)
-    del sample  # it takes as much memory as a part
-    yield from parts
 
+    def __init__(
+        self,
+        sample: Coded,
+        population: int,
+        job: Job,
+        by: tuple[Chooser, Wanted],
+        options: RothkoS,
+        *,
+        enough: int,
+        frequency: int,
+        counters: Counters,
+    ) -> None:
+        self.enough = enough
+        self._counters = counters
+        chooser, self._wanted = by
+        self._sample, self._population, self._threads, self._frequency = sample, population, job.threads, frequency
+        # The sample has few of the values of a long line: counters are kept for those.
+        self._held = [np.unique(codes) for codes in sample.codes]
+        ranks = np.empty_like(sample.codes)
+        for out, values, codes in zip(ranks, self._held, sample.codes, strict=True):
+            out[:] = np.searchsorted(values, codes)
+        self._ranked = Coded(ranks, sample.values, sample.kept)
+        self._chooser = replace(
+            chooser,
+            allowed=confident(job.requirements, options, sample.rows, population),
+            least=fewest(job.requirements, options, sample.rows, population),
+            checks=True,
+        )
 
-def _descend(
-    job: Job,
-    options: RothkoS,
-    chooser: Chooser,
-    wanted: Wanted,
-    records: Records,
-    sample: Coded | None,
-    tree: Tree,
-    node: int,
-    depth: int,
-) -> Iterator[Part | LargeClass]:
-    if records.rows <= job.budget.tuples:
-        coded = gathered(job.batches(records, "load"))
-        remove(records)
-        yield from job.finished(job.finish(coded, tree, node))
-        return
-    if sample is None:
-        sample = draw(job, records)
-    if not job.counters.sampled:
-        job.counters.sampled = sample.rows
-    top = Tree(tree.low[node], tree.high[node], tree.phase[node], records.rows)
-    grow(job, options, chooser, wanted, sample, top, enough=job.budget.tuples // ROOM)
-    del sample
-    give_back()
-    leaves = top.leaves()
-    if len(leaves) == 1:
-        job.counters.handed_over += 1
-        yield from rothko_t(job, records, tree, node)
-        return
-    job.counters.repartitions = max(job.counters.repartitions, depth)
-    parts = repartition(job, wanted, records, top, leaves)
-    give_back()
-    merged = prune(job, top, leaves, [stats for _, stats in parts])
-    files = {leaf: spilled for leaf, (spilled, _) in zip(leaves, parts, strict=True)}
-    remove(records)
-    if len(merged) == 1:
-        job.counters.handed_over += 1
-        yield from rothko_t(job, Joined(tuple(files.values())), tree, node)
-        return
-    here = tree.graft(node, top)
-    for leaf, under in merged.items():
-        part = Joined(tuple(files[old] for old in under))
-        yield from _descend(job, options, chooser, wanted, part, None, tree, here[leaf], depth + 1)
+    def fits(self, top: Tree, nodes: Sequence[int]) -> bool:
+        """Always: they are counted in turn."""
+        return True
 
-
-def draw(job: Job, records: Records) -> Coded:
-    """A simple random sample without replacement, in one pass."""
-    size = min(records.rows, job.budget.tuples)
-    random = np.random.default_rng([job.seed, records.rows])
-    chosen = np.sort(random.choice(records.rows, size, replace=False, shuffle=False))
-    begin, some = 0, []
-    for coded in job.batches(records, "sample"):
-        ends = np.searchsorted(chosen, [begin, begin + coded.rows])
-        some.append(coded.take(chosen[ends[0] : ends[1]] - begin))
-        begin += coded.rows
-    return gathered(iter(some))
-
-
-def grow(
-    job: Job, options: RothkoS, chooser: Chooser, wanted: Wanted, sample: Coded, top: Tree, *, enough: int
-) -> None:
-    """Cut optimistically while the sample gives confidence, down to nodes of ``enough`` records."""
-    # The sample has few of the values of a long line: counters are kept for those.
-    held = [np.unique(codes) for codes in sample.codes]
-    ranks = np.empty_like(sample.codes)
-    for out, values, codes in zip(ranks, held, sample.codes, strict=True):
-        out[:] = np.searchsorted(values, codes)
-    ranked = Coded(ranks, sample.values, sample.kept)
-    population = top.rows[0]
-    unsure = replace(
-        chooser,
-        allowed=confident(job, options, sample.rows, population),
-        least=fewest(job, options, sample.rows, population),
-        checks=True,
-    )
-    active = [0]
-    while active:
-        low, high = _among(held, top, active)
-        below: list[int] = []
-        for some in _in_turn(sizes(wanted, low, high), job.budget.frequency):
-            nodes = [active[i] for i in some]
-            place = partial(_fixed, top.route({n: i for i, n in enumerate(nodes)})(sample))
+    def groups(self, top: Tree, nodes: Sequence[int]) -> Iterable[tuple[int, FrequencyGroup]]:
+        """The nodes with the frequency groups of their records in the sample."""
+        low, high = _among(self._held, top, nodes)
+        for some in _in_turn(sizes(self._wanted, low, high), self._frequency):
+            turn = [nodes[i] for i in some]
+            place = partial(_fixed, top.route({n: i for i, n in enumerate(turn)})(self._sample))
             groups = count(
-                [ranked], place, low[some], high[some], chooser.lines, wanted,
-                threads=job.threads,
-            )  # fmt: skip
-            for n, group in zip(nodes, groups, strict=True):
-                named = [
-                    replace(one, codes=held[a][one.first : one.first + len(one.counts)]) for a, one in enumerate(group)
-                ]
-                cut = unsure.choose(named, top.phase[n])
-                if cut is not None:
-                    job.counters.grown += 1
-                    expected = tuple(round(size * population / sample.rows) for size in cut.sizes)
-                    below += [p for p in top.cut(n, replace(cut, sizes=expected)) if top.rows[p] > enough]
-        active = below
+                [self._ranked], place, low[some], high[some], self._chooser.lines, self._wanted, threads=self._threads
+            )
+            for node, group in zip(turn, groups, strict=True):
+                yield (
+                    node,
+                    [
+                        replace(one, codes=self._held[a][one.first : one.first + len(one.counts)])
+                        for a, one in enumerate(group)
+                    ],
+                )
+
+    def choose(self, group: FrequencyGroup, phase: int) -> Cut | None:
+        """The best cut of which the sample gives confidence that it is allowable, with the expected records."""
+        cut = self._chooser.choose(group, phase)
+        if cut is None:
+            return None
+        self._counters.grown += 1
+        expected = tuple(round(size * self._population / self._sample.rows) for size in cut.sizes)
+        return replace(cut, sizes=expected)
+
+
+class Sampling:
+    """The growth of Rothko-S.
+
+    Parameters
+    ----------
+    first
+        A sample of all records, which the survey has drawn; others are drawn in passes of their own.
+    """
+
+    def __init__(self, driver: Driver, options: RothkoS, first: Coded | None = None) -> None:
+        self.otherwise = Exhaustive(driver)
+        self._driver, self._options = driver, options
+        self._by = driver.job.chooser()
+        self._first = [] if first is None else [first]
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the requirements are about, and targets."""
+        return self._by[1]
+
+    def counter(self, store: Store, top: Tree) -> Sample:
+        """A sample that fits in memory."""
+        job, counters = self._driver.job, self._driver.counters
+        # Not held beyond its use: it takes as much memory as a part.
+        sample = self._first.pop() if self._first else store.sample(min(store.rows, self._driver.tuples), job.seed)
+        counters.sampled = counters.sampled or sample.rows
+        return Sample(
+            sample,
+            store.rows,
+            job,
+            self._by,
+            self._options,
+            enough=self._driver.tuples // ROOM,
+            frequency=self._driver.frequency,
+            counters=counters,
+        )
+
+    def settle(self, top: Tree, leaves: Sequence[int], stats: Statistics) -> dict[int, list[int]]:
+        """Prune."""
+        left, undone = prune(self._driver.job.requirements, top, leaves, stats)
+        self._driver.counters.pruned += undone
+        return left
 
 
 def _fixed(place: NDArray[np.int32], _: Coded) -> NDArray[np.int32]:
@@ -175,12 +176,12 @@ def _in_turn(needed: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64
         yield np.flatnonzero(turn == t)
 
 
-def confident(job: Job, options: RothkoS, sample: int, population: int) -> Allowed:
+def confident(requirements: Sequence[Requirement], options: RothkoS, sample: int, population: int) -> Allowed:
     """Allowable with confidence: the tests of section 5.2.1, corrected for the number of parts."""
 
     def allowed(stats: Statistics, parts: int) -> NDArray[np.bool_]:
         held = np.ones(len(stats.size), dtype=np.bool_)
-        for requirement in job.requirements:
+        for requirement in requirements:
             held &= requirement.confident(
                 stats, sample=sample, population=population, parts=parts, alpha=options.alpha, test=options.test
             )
@@ -189,54 +190,36 @@ def confident(job: Job, options: RothkoS, sample: int, population: int) -> Allow
     return allowed
 
 
-def fewest(job: Job, options: RothkoS, sample: int, population: int) -> int:
+def fewest(requirements: Sequence[Requirement], options: RothkoS, sample: int, population: int) -> int:
     """The fewest records of a sample that a part must have, by the requirements on the number of records alone."""
-    counts = [r for r in job.requirements if r.column is None]
+    allowed = confident([r for r in requirements if r.column is None], options, sample, population)
     low, high = 1, sample
     while low < high:
         middle = (low + high) // 2
-        stats = Statistics(np.array([middle]), {}, {}, {})
-        enough = all(
-            bool(
-                r.confident(
-                    stats, sample=sample, population=population, parts=2, alpha=options.alpha, test=options.test
-                )[0]
-            )
-            for r in counts
-        )
+        enough = bool(allowed(Statistics(np.array([middle]), {}, {}, {}), 2)[0])
         low, high = (low, middle) if enough else (middle + 1, high)
     return low
 
 
-def repartition(
-    job: Job, wanted: Wanted, records: Records, top: Tree, leaves: Sequence[int]
-) -> list[tuple[Spilled, Statistics]]:
-    """Write the records to one file per leaf, and count exactly what the requirements are about."""
-    writer = job.spill.writer(job.outline, parts=len(leaves), memory=job.budget.buffers)
-    route = top.route({leaf: i for i, leaf in enumerate(leaves)})
-    total: Statistics | None = None
-    for coded in job.batches(records, "repartition"):
-        place = route(coded)
-        stats = wanted.statistics(place, len(leaves), coded, job.outline.domains)
-        total = stats if total is None else total + stats
-        writer.write(place, coded)
-    assert total is not None
-    return [(spilled, _row(total, i)) for i, spilled in enumerate(writer.close())]
+def prune(
+    requirements: Sequence[Requirement], top: Tree, leaves: Sequence[int], exact: Statistics
+) -> tuple[dict[int, list[int]], int]:
+    """Undo the cuts of which a part violates a requirement, by the exact sums of the leaves.
 
-
-def prune(job: Job, top: Tree, leaves: Sequence[int], found: Sequence[Statistics]) -> dict[int, list[int]]:
-    """Undo the cuts of which a part violates a requirement; returns each leaf that is left → the leaves it was."""
-    allowed = exactly(job.requirements)
-    stats = dict(zip(leaves, found, strict=True))
+    Returns each leaf that is left → the leaves that it was, and how many nodes were undone.
+    """
+    allowed = exactly(requirements)
+    stats = {leaf: exact.row(i) for i, leaf in enumerate(leaves)}
     under = {leaf: [leaf] for leaf in leaves}
     waiting = [leaf for leaf in leaves if not allowed(stats[leaf], 1)[0]]
+    undone = 0
     while waiting:
         leaf = waiting.pop()
         if leaf not in under or leaf == 0:
             continue
         parent = top.parent[leaf]
         below = top.leaves(parent)
-        job.counters.pruned += len(below)
+        undone += len(below)
         total = stats[below[0]]
         for other in below[1:]:
             total = total + stats[other]
@@ -247,13 +230,4 @@ def prune(job: Job, top: Tree, leaves: Sequence[int], found: Sequence[Statistics
             waiting.append(parent)
     for leaf in under:
         top.rows[leaf] = int(stats[leaf].size[0])
-    return {leaf: under[leaf] for leaf in top.leaves()}
-
-
-def _row(stats: Statistics, i: int) -> Statistics:
-    return Statistics(
-        stats.size[i : i + 1],
-        stats.domains,
-        {name: h[i : i + 1] for name, h in stats.histograms.items()},
-        {name: m[i : i + 1] for name, m in stats.moments.items()},
-    )
+    return {leaf: under[leaf] for leaf in top.leaves()}, undone

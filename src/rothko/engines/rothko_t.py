@@ -2,94 +2,69 @@
 
 Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5.1. The top of the tree is grown level by level: a pass over
 the records counts the frequency groups of all nodes that are still too large for memory, and cuts are chosen from them.
-When those of the next level no longer fit in their share of memory, the records are written to one file per leaf, and
+When those of the next level no longer fit in their share of memory, the records are split by the leaves, and
 each is gone on with by itself. A leaf that fits in memory is loaded and cut there; one that does not, and that no
-allowable cut divides, is a class by itself and stays on disk. The classes are those that the memory engine makes.
+allowable cut divides, is a class by itself and stays where it is. The classes are those that the memory engine makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
-from rothko.data.survey.coded import Records
-from rothko.engines.chooser import Chooser
-from rothko.engines.disk.spilled import Spilled
-from rothko.engines.disk.trim import give_back
-from rothko.engines.driver import Job, gathered, remove
-from rothko.engines.frequency import Wanted, count, sizes
-from rothko.engines.part import LargeClass, Part
+from rothko.engines.chooser import Chooser, Cut, FrequencyGroup
+from rothko.engines.driver import Driver, Growth
+from rothko.engines.frequency import Wanted, sizes
+from rothko.engines.store import Store
 from rothko.engines.tree import Tree
 from rothko.errors import InputError
+from rothko.privacy.statistics import Statistics
 
 
-def rothko_t(job: Job, records: Records, tree: Tree, node: int = 0) -> Iterator[Part | LargeClass]:
-    """The finished parts of the records of a leaf of the tree, which grows on the way."""
-    chooser, wanted = job.chooser()
-    yield from _descend(job, chooser, wanted, records, tree, node, 1)
+@dataclass(frozen=True, slots=True)
+class AllRecords:
+    """Counts all records of a store, a level in a pass."""
+
+    store: Store
+    chooser: Chooser
+    wanted: Wanted
+    frequency: int
+    """Bytes for frequency groups."""
+    enough: int
+
+    def fits(self, top: Tree, nodes: Sequence[int]) -> bool:
+        """Whether the frequency groups of a level fit in memory together; that of the first must."""
+        needed = int(sizes(self.wanted, *top.regions(nodes)).sum())
+        if needed > self.frequency and list(nodes) == [0]:
+            raise InputError(
+                f"Counting the values of the table takes {needed / 1e6:,.0f} MB, and the memory limit leaves "
+                f"{self.frequency / 1e6:,.0f} MB for it; raise --memory, or use engine: rothko-s."
+            )
+        return needed <= self.frequency
+
+    def groups(self, top: Tree, nodes: Sequence[int]) -> Iterable[tuple[int, FrequencyGroup]]:
+        """The nodes with their frequency groups, from one pass."""
+        return zip(nodes, self.store.count(top, nodes, self.wanted), strict=True)
+
+    def choose(self, group: FrequencyGroup, phase: int) -> Cut | None:
+        """The best cut that is allowable by definition."""
+        return self.chooser.choose(group, phase)
 
 
-def _descend(
-    job: Job, chooser: Chooser, wanted: Wanted, records: Records, tree: Tree, node: int, depth: int
-) -> Iterator[Part | LargeClass]:
-    top = Tree(tree.low[node], tree.high[node], tree.phase[node], records.rows)
-    large = _grow(job, chooser, wanted, records, top)
-    give_back()
-    leaves = top.leaves()
-    if len(leaves) == 1:
-        yield from _finish(job, records, tree, node)
-        return
-    job.counters.repartitions = max(job.counters.repartitions, depth)
-    writer = job.spill.writer(job.outline, parts=len(leaves), memory=job.budget.buffers)
-    route = top.route({leaf: i for i, leaf in enumerate(leaves)})
-    for coded in job.batches(records, "repartition"):
-        writer.write(route(coded), coded)
-    parts = writer.close()
-    remove(records)
-    give_back()
-    here = tree.graft(node, top)
-    for leaf, part in zip(leaves, parts, strict=True):
-        if leaf in large:
-            yield from _descend(job, chooser, wanted, part, tree, here[leaf], depth + 1)
-        else:
-            yield from _finish(job, part, tree, here[leaf])
+class Exhaustive:
+    """The growth of Rothko-T: what it cuts is final, and what it does not cut is a class."""
 
+    wanted = Wanted({}, {}, {})
+    otherwise: Growth | None = None
 
-def _finish(job: Job, records: Records, tree: Tree, node: int) -> Iterator[Part | LargeClass]:
-    """A leaf that fits in memory, or that no cut divides; its records are removed when they are not needed any more."""
-    if records.rows > job.budget.tuples:
-        yield from job.finished(job.large(records, tree, node))
-        remove(records)
-        return
-    coded = records.load() if isinstance(records, Spilled) else gathered(job.batches(records, "load"))
-    remove(records)
-    part = job.finish(coded, tree, node)
-    del coded
-    yield from job.finished(part)
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._by = driver.job.chooser()
 
+    def counter(self, store: Store, top: Tree) -> AllRecords:
+        """A pass over all records for each level."""
+        return AllRecords(store, *self._by, self._driver.frequency, self._driver.tuples)
 
-def _grow(job: Job, chooser: Chooser, wanted: Wanted, records: Records, top: Tree) -> set[int]:
-    """Grow the tree breadth-first while frequency groups fit; returns the leaves that are still to be cut."""
-    active = [0] if records.rows > job.budget.tuples else []
-    while active:
-        low, high = (np.stack([corner[n] for n in active]) for corner in (top.low, top.high))
-        needed = int(sizes(wanted, low, high).sum())
-        if needed > job.budget.frequency:
-            if active == [0]:
-                raise InputError(
-                    f"Counting the values of the table takes {needed / 1e6:,.0f} MB, and the memory limit leaves "
-                    f"{job.budget.frequency / 1e6:,.0f} MB for it; raise --memory, or use engine: rothko-s."
-                )
-            return set(active)
-        groups = count(
-            job.batches(records, "count"), top.route({n: i for i, n in enumerate(active)}), low, high,
-            job.outline.lines, wanted, threads=job.threads,
-        )  # fmt: skip
-        below = []
-        for n, group in zip(active, groups, strict=True):
-            cut = chooser.choose(group, top.phase[n])
-            if cut is not None:
-                below += [part for part in top.cut(n, cut) if top.rows[part] > job.budget.tuples]
-        active = below
-    return set()
+    def settle(self, top: Tree, leaves: Sequence[int], stats: Statistics) -> dict[int, list[int]]:
+        """Every leaf stays: all records were counted."""
+        return {leaf: [leaf] for leaf in leaves}

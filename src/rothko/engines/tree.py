@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,6 +67,10 @@ class Tree:
     def parts(self, node: int) -> range:
         """The parts of a node."""
         return range(self.child[node], self.child[node] + self.children[node])
+
+    def regions(self, nodes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The regions of some nodes: (nodes, lines) first codes, and last codes."""
+        return np.stack([self.low[n] for n in nodes]), np.stack([self.high[n] for n in nodes])
 
     def route(self, nodes: dict[int, int]) -> Route:
         """Where records go: the number that each leaf has in ``nodes``, -1 for those that it does not name."""

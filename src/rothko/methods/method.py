@@ -72,6 +72,11 @@ class Method:
         return False
 
     @property
+    def needs_order(self) -> bool:
+        """Whether it parts equal values by the order of records."""
+        return False
+
+    @property
     def without_recoding(self) -> str:
         """That it has no recoding, and what to do."""
         return f"{self.name} has none; publish a range, or use mondrian."

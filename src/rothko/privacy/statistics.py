@@ -56,6 +56,16 @@ class Statistics:
             {name: m + other.moments[name] for name, m in self.moments.items()},
         )
 
+    def row(self, i: int) -> Statistics:
+        """The sums of one group."""
+        one = slice(i, i + 1)
+        return Statistics(
+            self.size[one],
+            self.domains,
+            {name: h[one] for name, h in self.histograms.items()},
+            {name: m[one] for name, m in self.moments.items()},
+        )
+
     @classmethod
     def count(
         cls,

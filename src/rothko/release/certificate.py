@@ -6,43 +6,18 @@ No cell values of the input, no path of it: the certificate may go with the data
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
 from rothko import json_text
+from rothko.engines.engine import Io
 from rothko.policy.policy import Policy
 from rothko.release.loss import Loss
 from rothko.release.verify import Verification
 
 LIBRARIES = ("rothko", "numpy", "numba", "pyarrow", "duckdb")
-
-
-@dataclass(frozen=True, slots=True)
-class Io:
-    """What an engine for tables larger than memory read and wrote, against what was predicted before it began."""
-
-    passes: int
-    """Times that the source was read from beginning to end."""
-    repartitions: int
-    """Times that records were written to disk by the leaves of the top of the tree, at most."""
-    reads: int
-    """Bytes read from the source and from what was spilled."""
-    writes: int
-    """Bytes spilled."""
-    predicted_reads: int | None = None
-    predicted_writes: int | None = None
-    sample: int | None = None
-    """Records of the first sample (Rothko-S)."""
-    pruned: int | None = None
-    """Cuts that a sample allowed and all records did not, which were undone (Rothko-S)."""
-    notes: tuple[str, ...] = ()
-    """What the memory limit changed, such as columns that were laid on a grid."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self) | {"notes": list(self.notes)}
 
 
 @dataclass(frozen=True, slots=True)

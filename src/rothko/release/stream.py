@@ -153,7 +153,7 @@ class Stream:
     def _kept(self) -> pa.Schema:
         """The columns that are released as they are, with their types; a text file has none."""
         names = [name for name in self.source.names if name in self.policy.sensitive + self.policy.kept]
-        first = next(iter(self.source.batches(names, as_text=names, rows=1)), None) if names else None
+        first = self.source.peek(names, rows=1) if names else None
         return pa.schema([]) if first is None else first.schema
 
     @contextmanager

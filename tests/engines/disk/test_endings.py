@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
-from rothko.engines.disk import stream as disk
+from rothko.engines.disk import run as disk
 from rothko.flow import prepare
 from rothko.release.staging import staging
 from tests.command import Ran, Rothko
@@ -32,7 +32,7 @@ CHILD = """
 import importlib, os, signal, sys
 
 from rothko.cli import main
-from rothko.engines.disk import stream as disk
+from rothko.engines.disk import run as disk
 from rothko.engines.plan import Budget
 
 small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=700)
@@ -81,8 +81,8 @@ def arguments(source: str, engine: str, out: str = "out/release.parquet") -> lis
 
 
 PHASES = {
-    "survey": ("rothko-t", "rothko.engines.disk.stream:survey"),
-    "count": ("rothko-t", "rothko.engines.rothko_t:count"),
+    "survey": ("rothko-t", "rothko.engines.disk.run:survey"),
+    "count": ("rothko-t", "rothko.engines.disk.store:count"),
     "repartition": ("rothko-t", "rothko.engines.disk.spilled:Writer.close"),
     "prune": ("rothko-s", "rothko.engines.rothko_s:prune"),
     "write": ("rothko-t", "rothko.release.stream:RowsFile.write"),
@@ -356,7 +356,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 from rothko.cli import main
-from rothko.engines.disk import stream as disk
+from rothko.engines.disk import run as disk
 from rothko.engines.plan import Budget
 small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 14, tuples=700)
 disk.budget = lambda *_, **__: small

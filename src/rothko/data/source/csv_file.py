@@ -20,7 +20,7 @@ import pyarrow.csv as pcsv
 
 from rothko.data.source.csv import BLOCK_BYTES, CsvDialect, CsvOptions, is_packed, not_in, texts, unpacked_bytes
 from rothko.data.source.guess import Guess, typed_text
-from rothko.data.source.source import Source
+from rothko.data.source.source import Source, Taken
 from rothko.errors import InputError
 
 
@@ -28,6 +28,7 @@ def open_csv(path: Path, options: CsvOptions) -> Source:
     """Open a text file in the dialect that its first lines are written in."""
     file = CsvFile(path, CsvDialect.sniff(path, options))
     settled: dict[tuple[str, bool], CsvTypes] = {}
+    size, taken = path.stat().st_size, Taken()
 
     def pieces(columns: Sequence[str], as_text: Collection[str], _: int, __: int) -> Iterator[pa.RecordBatch]:
         # Settled once: a later pass may read fewer of the columns and must find the same types.
@@ -35,6 +36,7 @@ def open_csv(path: Path, options: CsvOptions) -> Source:
         types = settled.get(keys[0])
         if types is None or any(settled.get(key) is not types for key in keys):
             types = file.settle(columns, as_text)
+            taken.add(2 * size, passes=2)  # one for quotes, one for types
             settled.update(dict.fromkeys(keys, types))
         return file.stream(columns, types)
 
@@ -45,9 +47,11 @@ def open_csv(path: Path, options: CsvOptions) -> Source:
         file.read,
         notes=file.dialect.notes,
         _pieces=pieces,
-        bytes=path.stat().st_size,
+        bytes=size,
         named=file.dialect.named,
         _text_bytes=file.table_bytes,
+        _first=file.first,
+        taken=taken,
     )
 
 
@@ -119,6 +123,11 @@ class CsvFile:
         found = {name: guess.kind or pa.string() for name, guess in guesses.items()}
         asked = {name: pa.string() if name in as_text else kinds.get(name) for name in columns}
         return CsvTypes({name: found.get(name, asked[name]) for name in columns}, rows, quoted)
+
+    def first(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The first records as text, a block of lines at a time; none where they cannot be read."""
+        with contextlib.suppress(pa.ArrowInvalid, OSError, UnicodeError):
+            yield from self._blocks(columns, True, {})
 
     def stream(self, columns: Sequence[str], types: CsvTypes) -> Iterator[pa.RecordBatch]:
         """The columns as :meth:`read` gives them, a block of lines at a time."""

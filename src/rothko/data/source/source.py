@@ -8,7 +8,7 @@ therefore checked in full (:func:`sound`) before anything else looks at it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,20 @@ def as_arrow(table: pa.Table) -> pa.Table:
     return table
 
 
+@dataclass(slots=True)
+class Taken:
+    """What was read of a source so far, but for reading it as a whole."""
+
+    passes: int = 0
+    """Times that it was gone through from beginning to end."""
+    bytes: int = 0
+
+    def add(self, size: int, *, passes: int = 0) -> None:
+        """Add passes, and the bytes that they and others have read."""
+        self.passes += passes
+        self.bytes += size
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A table that can be read, known by its columns."""
@@ -62,6 +76,9 @@ class Source:
     _text_bytes: Callable[[Sequence[str]], int] | None = None
     _stamp: tuple[int, ...] = ()
     """Of a file that is gone through more than once: what tells it from what it is after a change."""
+    _first: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
+    """Of a text file: its first records as text, before any type is settled."""
+    taken: Taken = field(default_factory=Taken, compare=False, repr=False)
 
     def read(self, columns: Sequence[str] | None = None, *, as_text: Collection[str] = ()) -> pa.Table:
         """Read the columns, plain, without the source's metadata.
@@ -103,10 +120,24 @@ class Source:
             seen += piece.num_rows
             yield _without_views(piece.replace_schema_metadata(None))
         self._check()
+        self.taken.add(self.bytes, passes=1)
         if seen == 0:
             raise InputError(f"{self.label} has columns but no records.")
         if self.rows is not None and seen != self.rows:
             raise InputError(f"{self.label} is damaged: it should have {self.rows:,} records and has {seen:,}.")
+
+    def peek(self, columns: Sequence[str], *, rows: int = PEEK) -> pa.Table | None:
+        """Some of the first records; a text file is read no further than that takes, and its columns are left text.
+
+        None where a text file has none, or its first lines cannot be read: a pass over it then says why.
+        """
+        if self._first is None:
+            first = next(iter(self.batches(columns, rows=rows)))
+        else:
+            first = next(_of_size(self._first(columns), rows), None)
+        if first is not None:
+            self.taken.add(min(first.nbytes, self.bytes))
+        return first
 
     def size(self, columns: Sequence[str]) -> int:
         """About how many bytes the columns take as an Arrow table."""
@@ -114,7 +145,8 @@ class Source:
             return self._text_bytes(columns)
         if self.rows is None:
             return self.bytes
-        first = next(iter(self.batches(columns, rows=PEEK)))
+        first = self.peek(columns)
+        assert first is not None
         return int(-(-first.nbytes * self.rows // first.num_rows))
 
     def _check(self) -> None:
@@ -161,15 +193,13 @@ def _of_size(pieces: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator
 def _without_views(table: pa.Table) -> pa.Table:
     """Columns that Arrow can put in another order: views and runs it cannot."""
     types = pa.types
-    for i, field in enumerate(table.schema):
+    for i, one in enumerate(table.schema):
         column = table.column(i)
-        if types.is_list_view(field.type) or types.is_large_list_view(field.type):
+        if types.is_list_view(one.type) or types.is_large_list_view(one.type):
             lists = [_listed(chunk) for chunk in column.chunks]
-            table = table.set_column(i, field.name, pa.chunked_array(lists, pa.large_list(field.type.value_field)))
-        elif (
-            types.is_string_view(field.type) or types.is_binary_view(field.type) or types.is_run_end_encoded(field.type)
-        ):
-            table = table.set_column(i, field.name, as_plain(column))
+            table = table.set_column(i, one.name, pa.chunked_array(lists, pa.large_list(one.type.value_field)))
+        elif types.is_string_view(one.type) or types.is_binary_view(one.type) or types.is_run_end_encoded(one.type):
+            table = table.set_column(i, one.name, as_plain(column))
     return table
 
 

@@ -58,6 +58,11 @@ class Mondrian(Method):
         return not self.relaxed
 
     @property
+    def needs_order(self) -> bool:
+        """Relaxed cuts part equal values by the order of records."""
+        return self.relaxed
+
+    @property
     def without_recoding(self) -> str:
         """That it has no recoding, and what to do."""
         return "relaxed Mondrian has none; publish a range, or set relaxed: false."

@@ -1,0 +1,135 @@
+"""The engines on disk, from a source to finished parts under a memory limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from rothko.data.source.source import Source
+from rothko.data.survey.coded import Coded, Outline
+from rothko.data.survey.survey import survey
+from rothko.engines.disk.spill import Spill, record_bytes
+from rothko.engines.disk.store import DiskStore
+from rothko.engines.disk.trim import give_back
+from rothko.engines.driver import Counters, Driver, Growth
+from rothko.engines.engine import Io, Request, Run
+from rothko.engines.frequency import sizes
+from rothko.engines.options import OnDisk, RothkoS
+from rothko.engines.plan import SAFE, Budget, available_memory, budget, cost_s, cost_t
+from rothko.engines.rothko_s import Sampling
+from rothko.engines.rothko_t import Exhaustive
+from rothko.engines.store import Job
+from rothko.engines.tree import Tree
+from rothko.privacy import KAnonymity
+from rothko.progress import Progress, silent
+
+GRID = 100_000
+"""Records that Rothko-T samples: what grids are laid by, should any column need one."""
+LEAST_SQL = 100_000_000
+"""What DuckDB needs at least to verify."""
+
+
+def run(
+    options: OnDisk,
+    source: Source,
+    policy: Request,
+    *,
+    check: Callable[[Outline], None],
+    memory: int | None = None,
+    spill_dir: Path | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress = silent,
+) -> Run:
+    """Survey a source, and get ready to take it apart; see :meth:`rothko.engines.engine.Engine.run`."""
+    limit = int(SAFE * available_memory()) if memory is None else memory
+    record = row_bytes(source, policy)
+    shares = within(options, budget(limit, row_bytes=record))
+    spill = Spill.open(spill_dir)
+    try:
+        spill.keep_open()
+        found = survey(
+            source, policy, sample=shares.tuples if options.samples else min(shares.tuples, GRID), seed=seed,
+            memory=shares.frequency + shares.buffers, threads=threads, progress=progress,
+        )  # fmt: skip
+        # Not held beyond its use: the sample takes as much memory as a part.
+        outline, records, first, notes = found.outline, found.stream, [found.sample], found.notes
+        del found
+        give_back()
+        check(outline)
+        job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, threads)
+        chooser, wanted = job.chooser()
+        tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
+        [group] = sizes(wanted, *tree.regions([0])).tolist()
+        if not options.samples:
+            shares = within(options, budget(limit, row_bytes=record, group_bytes=group))
+        store = DiskStore(job, spill, shares.tuples, shares.buffers, records, progress=progress)
+        driver = Driver(job, shares.tuples, shares.frequency, progress)
+        parts = driver.parts(growth_of(options, driver, first), store, tree)
+        spill.require(outline.rows * record_bytes(outline))
+    except BaseException:
+        spill.close()
+        raise
+    return Run(
+        outline=outline,
+        parts=parts,
+        top=lambda: tree.cuts(outline.lines),
+        io=partial(measured, options, policy, shares, group, outline, source, spill, driver.counters),
+        spill=spill,
+        memory=max(LEAST_SQL, (limit - shares.baseline) // 2),
+        notes=notes,
+    )
+
+
+def growth_of(options: OnDisk, driver: Driver, first: list[Coded]) -> Growth:
+    """How an engine grows trees; the first sample is taken out of its list, so that nobody else holds it."""
+    sample = first.pop()
+    return Sampling(driver, options, sample) if isinstance(options, RothkoS) else Exhaustive(driver)
+
+
+def within(options: OnDisk, shares: Budget) -> Budget:
+    """The shares of memory, with no more records at once than an engine may take."""
+    most = options.records_at_once
+    return shares if most is None else replace(shares, tuples=min(shares.tuples, most))
+
+
+def row_bytes(source: Source, policy: Request) -> int:
+    """What a record takes, as codes and as columns that are released as they are."""
+    kept = [name for name in source.names if name in policy.sensitive + policy.kept]
+    codes = 4 * (len(policy.quasi_identifiers) + len(policy.sensitive) + len(policy.workload))
+    first = source.peek(kept) if kept else None
+    return codes + (0 if first is None else -(-first.nbytes // first.num_rows))
+
+
+def measured(
+    options: OnDisk,
+    policy: Request,
+    shares: Budget,
+    group: int,
+    outline: Outline,
+    source: Source,
+    spill: Spill,
+    counters: Counters,
+) -> Io:
+    """What was read and written, beside what the model of section 5.3 predicts for k-anonymity and balanced cuts.
+
+    The model's passes over the source do not count the first, which learns the values; Rothko-S draws its sample there.
+    """
+    k = max((r.k for r in policy.privacy if isinstance(r, KAnonymity)), default=1)
+    if isinstance(options, RothkoS):
+        cost, first = cost_s(outline.rows, shares, k, options), 0
+    else:
+        cost, first = cost_t(outline.rows, shares, group), 1
+    table = outline.rows * record_bytes(outline)
+    return Io(
+        passes=source.taken.passes,
+        repartitions=counters.repartitions,
+        reads=source.taken.bytes + spill.read,
+        writes=spill.written,
+        predicted_reads=(cost.source + first) * source.bytes + (cost.reads - cost.source) * table,
+        predicted_writes=cost.writes * table,
+        sample=counters.sampled or None,
+        pruned=counters.pruned if options.samples else None,
+    )
