@@ -15,7 +15,7 @@ FITS = 700
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> int:
     """Parts of a few hundred records, so that a small table takes several passes; how many fit in memory."""
     small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=FITS)
-    monkeypatch.setattr("rothko.engines.disk.stream.budget", lambda *_, **__: small)
+    monkeypatch.setattr("rothko.engines.disk.run.budget", lambda *_, **__: small)
     return FITS
 
 

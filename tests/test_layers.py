@@ -34,13 +34,6 @@ ROOMS = (
 """From the ground up; those side by side do not know each other. ``rothko`` itself knows all."""
 LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 KNOWN: set[tuple[str, str]] = {
-    ("rothko.engines.disk.spill", "rothko.engines.disk.spilled"),
-    ("rothko.engines.disk.stream", "rothko.policy.policy"),
-    ("rothko.engines.disk.stream", "rothko.release.certificate"),
-    ("rothko.engines.disk.stream", "rothko.release.loss"),
-    ("rothko.engines.disk.stream", "rothko.release.measured"),
-    ("rothko.engines.disk.stream", "rothko.release.stream"),
-    ("rothko.engines.disk.stream", "rothko.release.verify"),
     ("rothko.release.recoding.recoding", "rothko.release.recoding.columns"),
 }
 """Imports that go up, or close a circle, and still have to go; this list only gets shorter."""

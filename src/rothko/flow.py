@@ -55,9 +55,6 @@ from rothko.release.truth import Told, Truth
 from rothko.release.verify import Verification
 from rothko.secret import Secret
 
-if TYPE_CHECKING:
-    pass
-
 
 def anonymize(
     data: Any,
@@ -163,8 +160,10 @@ def _streamed(
     threads: int, progress: Progress,
 ) -> Stream:  # fmt: skip
     """The flow up to verification of a table that does not fit in memory."""
-    run = engine.run(
-        source, policy, check=partial(_possible, policy=policy), memory=memory, spill_dir=spill_dir, seed=seed,
+    from rothko.engines.runs import RUNS
+
+    run = RUNS[engine.name](
+        engine, source, policy, check=partial(_possible, policy=policy), memory=memory, spill_dir=spill_dir, seed=seed,
         threads=threads, progress=progress,
     )  # fmt: skip
 

@@ -1,9 +1,8 @@
-"""What an engine is: a name and options, what it can, and the run that gives finished parts.
+"""What an engine is: a name and options, what it can, and a run that gives finished parts.
 
-Plain data until it runs: nothing that an engine works with is imported to read one from a policy.
-
-An engine for tables larger than memory is a store (:mod:`rothko.engines.store`) and a :meth:`Engine.run` that surveys a
-source, makes the store of its records, and lets :class:`rothko.engines.driver.Driver` take it apart. All requirements
+To bring one for tables larger than memory, write a store (:mod:`rothko.engines.store`) and a function (:class:`Runs`)
+that surveys a source, makes the store of its records, and lets :class:`rothko.engines.driver.Driver` take it apart;
+name both in :mod:`rothko.engines.options` and :mod:`rothko.engines.runs`. All requirements
 and criteria are sums, which every store can count; what else a policy may ask for, an engine says of itself.
 """
 
@@ -12,20 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from rothko.data.schema import Schema
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
+from rothko.engines.disk.spill import Spill
+from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
+from rothko.methods.classes import Cuts
 from rothko.methods.method import Asked, Method
 from rothko.progress import Progress, silent
 from rothko.workload.tasks import models
-
-if TYPE_CHECKING:
-    from rothko.engines.disk.spill import Spill
-    from rothko.engines.part import LargeClass, Part
-    from rothko.methods.classes import Cuts
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +111,13 @@ class Engine:
                     "looks at others; leave it out, or set engine: memory."
                 )
 
-    def run(
+
+class Runs(Protocol):
+    """What runs an engine: surveys a source, and gets ready to take it apart."""
+
+    def __call__(
         self,
+        engine: Any,
         source: Source,
         policy: Request,
         *,
@@ -126,7 +128,7 @@ class Engine:
         threads: int = 1,
         progress: Progress = silent,
     ) -> Run:
-        """Survey a source, and get ready to take it apart.
+        """Make a run of an engine, which is its options.
 
         Parameters
         ----------
@@ -137,4 +139,4 @@ class Engine:
         spill_dir
             Where the private folder is made.
         """
-        raise NotImplementedError
+        ...

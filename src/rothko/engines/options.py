@@ -1,19 +1,17 @@
-"""The engines by name, with what a policy may say about each: its options."""
+"""The engines that a policy may name, with their options.
+
+Plain data: nothing that runs an engine is imported to read one of these. What runs it is in :mod:`rothko.engines.runs`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, get_args
 
-from rothko.data.source.source import Source
-from rothko.data.survey.coded import Outline
-from rothko.engines.engine import Engine, Request, Run
+from rothko.engines.engine import Engine
 from rothko.errors import PolicyError
 from rothko.privacy.confidence import Test
 from rothko.privacy.requirement import number, whole_number
-from rothko.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,26 +43,6 @@ class OnDisk(Engine):
     def __post_init__(self) -> None:
         if self.records_at_once is not None:
             whole_number(self.name, "records_at_once", self.records_at_once, least=1)
-
-    def run(
-        self,
-        source: Source,
-        policy: Request,
-        *,
-        check: Callable[[Outline], None],
-        memory: int | None = None,
-        spill_dir: Path | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        progress: Progress = silent,
-    ) -> Run:
-        """Survey a source, and get ready to take it apart."""
-        from rothko.engines.disk.run import run
-
-        return run(
-            self, source, policy, check=check, memory=memory, spill_dir=spill_dir, seed=seed, threads=threads,
-            progress=progress,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ LEAST_SQL = 100_000_000
 
 
 def run(
-    options: OnDisk,
+    engine: OnDisk,
     source: Source,
     policy: Request,
     *,
@@ -43,15 +43,15 @@ def run(
     threads: int = 1,
     progress: Progress = silent,
 ) -> Run:
-    """Survey a source, and get ready to take it apart; see :meth:`rothko.engines.engine.Engine.run`."""
+    """Survey a source, and get ready to take it apart; see :class:`rothko.engines.engine.Runs`."""
     limit = int(SAFE * available_memory()) if memory is None else memory
     record = row_bytes(source, policy)
-    shares = within(options, budget(limit, row_bytes=record))
+    shares = within(engine, budget(limit, row_bytes=record))
     spill = Spill.open(spill_dir)
     try:
         spill.keep_open()
         found = survey(
-            source, policy, sample=shares.tuples if options.samples else min(shares.tuples, GRID), seed=seed,
+            source, policy, sample=shares.tuples if engine.samples else min(shares.tuples, GRID), seed=seed,
             memory=shares.frequency + shares.buffers, threads=threads, progress=progress,
         )  # fmt: skip
         # Not held beyond its use: the sample takes as much memory as a part.
@@ -63,11 +63,11 @@ def run(
         chooser, wanted = job.chooser()
         tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
         [group] = sizes(wanted, *tree.regions([0])).tolist()
-        if not options.samples:
-            shares = within(options, budget(limit, row_bytes=record, group_bytes=group))
+        if not engine.samples:
+            shares = within(engine, budget(limit, row_bytes=record, group_bytes=group))
         store = DiskStore(job, spill, shares.tuples, shares.buffers, records, progress=progress)
         driver = Driver(job, shares.tuples, shares.frequency, progress)
-        parts = driver.parts(growth_of(options, driver, first), store, tree)
+        parts = driver.parts(growth_of(engine, driver, first), store, tree)
         spill.require(outline.rows * record_bytes(outline))
     except BaseException:
         spill.close()
@@ -76,7 +76,7 @@ def run(
         outline=outline,
         parts=parts,
         top=lambda: tree.cuts(outline.lines),
-        io=partial(measured, options, policy, shares, group, outline, source, spill, driver.counters),
+        io=partial(measured, engine, policy, shares, group, outline, source, spill, driver.counters),
         spill=spill,
         memory=max(LEAST_SQL, (limit - shares.baseline) // 2),
         notes=notes,

@@ -14,9 +14,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import FileIO
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +28,26 @@ from numpy.typing import DTypeLike, NDArray
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.disk.columns import Stored
 
-if TYPE_CHECKING:
-    from rothko.engines.disk.spill import Spill
-
 CHUNK = 1 << 20
 """Bytes that are sorted, written or read at a time: within a core's cache, and sequential for any disk."""
 SLICE = 1 << 13
 """Bytes of each part in a sorted piece, if memory allows: with less, handling slices outweighs copying them."""
+
+
+class Folder(Protocol):
+    """Where files go: :class:`rothko.engines.disk.spill.Spill`."""
+
+    def place(self) -> Path:
+        """A name for one more file."""
+        ...
+
+    def count(self, *, read: int = 0, written: int = 0) -> None:
+        """Add to the bytes read and written."""
+        ...
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn what the file system says into an error with what to do."""
+        ...
 
 
 def record_bytes(outline: Outline) -> int:
@@ -49,7 +64,7 @@ def _kinds(outline: Outline) -> tuple[DTypeLike, ...]:
 class Writer:
     """Distributes records over parts, each to a file of its own; made by :meth:`Spill.writer`."""
 
-    def __init__(self, spill: Spill, outline: Outline, parts: int, memory: int) -> None:
+    def __init__(self, spill: Folder, outline: Outline, parts: int, memory: int) -> None:
         self.buffered = 0
         """Bytes that are held in memory, not yet written."""
         self._spill = spill
@@ -163,7 +178,7 @@ def _by_part(part_of: NDArray[np.int32], parts: int) -> tuple[pa.Array, NDArray[
 class Spilled:
     """The records of one part on disk, as :class:`rothko.data.survey.coded.Records`."""
 
-    def __init__(self, spill: Spill, outline: Outline, kept: Stored | None) -> None:
+    def __init__(self, spill: Folder, outline: Outline, kept: Stored | None) -> None:
         self.rows = 0
         """Number of records."""
         self._file = _File(spill)
@@ -221,7 +236,7 @@ class Spilled:
 class TableFile:
     """A table on disk that grows at its end; made by :meth:`Spill.table`."""
 
-    def __init__(self, spill: Spill, schema: pa.Schema) -> None:
+    def __init__(self, spill: Folder, schema: pa.Schema) -> None:
         self.rows = 0
         """Number of rows."""
         self._file = _File(spill)
@@ -287,7 +302,7 @@ def _grouped(blocks: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
 class _File:
     """Messages in a private file. It is open only while it is used: there may be more parts than open files."""
 
-    def __init__(self, spill: Spill) -> None:
+    def __init__(self, spill: Folder) -> None:
         self.bytes = 0
         self._spill = spill
         self._path = spill.place()
