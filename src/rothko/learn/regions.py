@@ -30,8 +30,7 @@ from rothko.data.typed import typed, with_one_missing
 from rothko.errors import InputError, nearest
 from rothko.metrics.published import shown_by
 from rothko.policy.policy import Policy
-from rothko.release.recoding.columns import ColumnRecoding
-from rothko.release.recoding.recoding import Recoding
+from rothko.release.recoding.recoding import ColumnRecoding, Recoding
 
 Form = Literal["corners", "midpoint", "mean", "sample"]
 FORMS: tuple[Form, ...] = get_args(Form)

@@ -22,8 +22,7 @@ import rothko as rk
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.errors import PolicyError
 from rothko.release.recoding import recoding as recoding_module
-from rothko.release.recoding.columns import ColumnRecoding
-from rothko.release.recoding.recoding import Recoding
+from rothko.release.recoding.recoding import ColumnRecoding, Recoding
 from tests.strategies.labelled import Asked, tables
 from tests.strategies.tables import unhurried
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from rothko.data.encode import build_hierarchy
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import InputError
+from rothko.methods.classes import Parts
 from rothko.policy.column import Column
 from rothko.release.publish import ROOT
 from rothko.release.recoding.checks import between, listed, numbers, sound, text, whole
@@ -83,6 +84,20 @@ class Attribute:
             part=part,
             missing_part=int(parts_of(np.array([line.missing_code]))[0]) if line.missing else -1,
             hierarchy=line.hierarchy if given else None,
+        )
+
+    @classmethod
+    def of_parts(cls, line: Line, parts: Parts, spec: Column) -> Attribute:
+        """What tells to which part of a line a value belongs, where the parts of a nominal one are sets."""
+        if line.kind is not Kind.NOMINAL:
+            return cls.of(line, parts.low[1:], spec)
+        order = pc.sort_indices(line.texts)
+        return replace(
+            cls.of(line, np.empty(0, dtype=np.int32), spec),
+            parts=len(parts.low),
+            labels=line.texts.take(order),
+            part=parts.of_code[order.to_numpy()],
+            missing_part=int(parts.of_code[line.missing_code]) if line.missing else -1,
         )
 
     def place(self, column: pa.ChunkedArray, spec: Column) -> NDArray[np.int32]:

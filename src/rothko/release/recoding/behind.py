@@ -9,8 +9,7 @@ from rothko.data.encode import Encoded
 from rothko.methods.classes import Classes, ColumnClasses, TreeClasses
 from rothko.policy.policy import Policy
 from rothko.release.publish import Published
-from rothko.release.recoding.columns import ColumnRecoding
-from rothko.release.recoding.recoding import Recoding
+from rothko.release.recoding.recoding import ColumnRecoding, Recoding
 
 
 @singledispatch

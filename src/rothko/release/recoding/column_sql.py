@@ -1,9 +1,9 @@
-"""The parts of a quasi-identifier as conditions in SQL, in the dialect of DuckDB."""
+"""A recoding by column as a query, and the parts of a quasi-identifier as conditions, in the dialect of DuckDB."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from rothko.data.line import Kind, as_text
 from rothko.policy.column import Column
+from rothko.policy.policy import Policy
+from rothko.release.publish import ROOT, Published
 from rothko.release.recoding.attribute import Attribute
-from rothko.release.sql import literal
+from rothko.release.sql import literal, name_of
 
 INTERVAL = re.compile(r"^([\[(])(.+), (.+)\)$")
 
@@ -140,3 +142,32 @@ def _in_period(label: str, column: str, text: str) -> str:
     }
     shape = next((said for form, said in forms.items() if re.fullmatch(form, label)), text)
     return f"{shape} = {literal(label)}"
+
+
+def query(
+    attributes: Sequence[Attribute], published: Mapping[str, Sequence[Published]], policy: Policy, table: str
+) -> str:
+    """A query that recodes the records of a table, by a ``CASE`` for every column."""
+    places, shows = [], []
+    for i, attribute in enumerate(attributes):
+        spec, column = policy.columns[attribute.name], name_of(attribute.name)
+        whens = [
+            f"WHEN {wanted} THEN {'NULL' if part < 0 else part}"
+            for wanted, part in condition(attribute, column, spec, policy.missing)
+        ]
+        places.append(f"    CASE {' '.join(whens)} END AS part_{i}")
+    unknown = " OR ".join(f"part_{i} IS NULL" for i in range(len(attributes)))
+    at = {attribute.name: i for i, attribute in enumerate(attributes)}
+    for name in policy.columns:
+        if name in at:
+            for c in published[name]:
+                suppressed = f"'{ROOT}'" if pa.types.is_string(c.values.type) else "NULL"
+                values = c.values.take(pa.array(c.of_class))
+                whens = [f"WHEN {part} THEN {value_of(value)}" for part, value in enumerate(values)]
+                known = f"CASE part_{at[name]} {' '.join(whens)} END"
+                shows.append(f"    CASE WHEN {unknown} THEN {suppressed} ELSE {known} END AS {name_of(c.name)}")
+        elif name not in policy.identifiers:
+            shows.append(f"    {name_of(name)}")
+    inner = ",\n".join(places)
+    outer = ",\n".join(shows)
+    return f"SELECT\n{outer}\nFROM (\n  SELECT *,\n{inner}\n  FROM {name_of(table)}\n)\n"

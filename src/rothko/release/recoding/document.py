@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from rothko import json_text
 from rothko.policy.policy import Policy
 from rothko.release.place import large_files
-from rothko.release.publish import Published
+from rothko.release.publish import ROOT, Published
 from rothko.release.recoding.attribute import Attribute
 from rothko.release.recoding.checks import listed, numbers, sound, text
 from rothko.release.recoding.values import from_json, to_json, type_of
@@ -84,3 +86,11 @@ def read_columns(path: Path) -> dict[str, pa.ChunkedArray]:
     table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
     table.validate(full=True)
     return dict(columns_of(table))
+
+
+def shown_as(column: Published, classes: NDArray[np.int32]) -> pa.Array:
+    """What each record shows; the root, or nothing where the form is a number, for a suppressed one."""
+    kind = column.values.type
+    values = pa.concat_arrays([column.values, pa.array([ROOT if pa.types.is_string(kind) else None], kind)])
+    indices = np.append(column.of_class, np.int32(len(column.values)))[classes]
+    return values.take(pa.array(indices))

@@ -13,13 +13,14 @@ exactly one region. ``apply`` sends unseen records there:
 A new record joins its class: it shows what the class shows. With ``range`` that is the box around the
 records of the release, which may not reach to the new value; ``region`` shows labels that hold for all.
 
-A method that treats every column by itself has a recoding of another form: :mod:`rothko.release.recoding.columns`.
+A method that treats every column by itself has a recoding of another form: :class:`ColumnRecoding`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,24 @@ from rothko.data.schema import match, written_as_text
 from rothko.data.source.open import open_source
 from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, RothkoError
-from rothko.methods.classes import Cuts, TreeClasses
+from rothko.methods.classes import ColumnClasses, Cuts, TreeClasses
 from rothko.policy.policy import Policy
 from rothko.release.place import claim_files, large_files, recoding_file
-from rothko.release.publish import ROOT, Published
+from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
 from rothko.release.recoding.attribute import Attribute
-from rothko.release.recoding.checks import DamageError, check_published, check_tree, listed, numbers, sound, text, whole
+from rothko.release.recoding.checks import (
+    DamageError,
+    check_published,
+    check_shown,
+    check_tree,
+    listed,
+    numbers,
+    sound,
+    text,
+    whole,
+)
+from rothko.release.recoding.column_sql import query
 from rothko.release.recoding.document import (
     FORMAT,
     head,
@@ -48,12 +60,16 @@ from rothko.release.recoding.document import (
     published_from_dict,
     published_to_dict,
     read_columns,
+    shown_as,
 )
+from rothko.release.recoding.hierarchies import write_hierarchies
 from rothko.release.recoding.values import type_of
 from rothko.release.rows import columns_of
 from rothko.release.staging import staging
 from rothko.release.write import Content
 
+KIND = "columns"
+"""What the JSON says of a recoding by column."""
 LARGE = 10_000
 """Above this many regions the arrays go to Parquet files beside the JSON."""
 
@@ -158,11 +174,11 @@ class Recoding:
         return dict.fromkeys(self.published, self.place(table))
 
     def to_sql(self, table: str = "records") -> str:
-        """The recoding as an SQL query; see :meth:`rothko.release.recoding.columns.ColumnRecoding.to_sql`."""
+        """The recoding as an SQL query; see :meth:`ColumnRecoding.to_sql`."""
         raise PolicyError(self._not_by_column("SQL"))
 
     def to_hierarchies(self, folder: str | Path, data: Any) -> list[Path]:
-        """Hierarchies; see :meth:`rothko.release.recoding.columns.ColumnRecoding.to_hierarchies`."""
+        """Hierarchies; see :meth:`ColumnRecoding.to_hierarchies`."""
         raise PolicyError(self._not_by_column("hierarchies"))
 
     def _not_by_column(self, what: str) -> str:
@@ -217,8 +233,6 @@ class Recoding:
             raise InputError(f"{path.name} is not a recoding of this version ({FORMAT!r}).")
         try:
             if "kind" in head:
-                from rothko.release.recoding.columns import ColumnRecoding
-
                 return ColumnRecoding.from_dict(head, path)
             return cls._from_dict(head, path)
         except DamageError as damage:
@@ -255,6 +269,133 @@ class Recoding:
         return cls(policy, attributes, tree, published)
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnRecoding(Recoding):
+    """φ of a method that treats every quasi-identifier by itself: what every part of every one shows.
+
+    A value shows the same wherever it stands, so φ is a table per column, which can be said in SQL and as hierarchies
+    that other tools read. A new record may show a combination of parts that no record of the release shows; it is
+    published as any other, and ``rothko apply`` tells how many records the smallest class of the new file has.
+
+    ``tree`` has one array, ``shown``: (classes, quasi-identifiers), the parts of each class of the release.
+    ``published`` is by part, and not by class.
+    """
+
+    @classmethod
+    def of_columns(
+        cls, encoded: Encoded, partition: ColumnClasses, published: Mapping[str, Sequence[Published]], policy: Policy
+    ) -> ColumnRecoding:
+        """The recoding behind a partition that treats every line by itself."""
+        attributes, columns = [], {}
+        for line, parts in zip(encoded.lines, partition.parts, strict=True):
+            attributes.append(Attribute.of_parts(line, parts, policy.columns[line.name]))
+            # Some class shows each part: the parts of a line are those of its records.
+            of_part = np.empty(len(parts.low), dtype=np.int64)
+            of_part[parts.of_class] = np.arange(partition.classes)
+            columns[line.name] = tuple(
+                replace(column, of_class=column.of_class[of_part]) for column in published[line.name]
+            )
+        shown = np.stack([parts.of_class for parts in partition.parts], axis=1)
+        return cls(policy, tuple(attributes), {"shown": shown}, columns)
+
+    @property
+    def classes(self) -> int:
+        """How many combinations the release shows."""
+        return len(self.tree["shown"])
+
+    @property
+    def regions(self) -> int:
+        """How many combinations there could be."""
+        return math.prod(attribute.parts for attribute in self.attributes)
+
+    def rules(self) -> pa.Table:
+        """One box per class: the region of each quasi-identifier in words."""
+        columns = {}
+        for i, attribute in enumerate(self.attributes):
+            words = pa.array([attribute.words(part, part) for part in range(attribute.parts)], pa.string())
+            columns[attribute.name] = words.take(pa.array(self.tree["shown"][:, i]))
+        return pa.table(columns)
+
+    def parts(self, table: pa.Table) -> NDArray[np.int32]:
+        """(quasi-identifiers, records) of a typed table: the part of each value; -1 throughout where one is unknown."""
+        found = np.stack([a.place(table[a.name], self.policy.columns[a.name]) for a in self.attributes])
+        # A value that is unknown cannot be vouched for, and the others beside it would tell the record apart.
+        found[:, (found < 0).any(axis=0)] = -1
+        return found
+
+    def place(self, table: pa.Table) -> NDArray[np.int32]:
+        """The class of the release that each record of a typed table joins, -1 for one that joins none."""
+        found, shown = self.parts(table), self.tree["shown"]
+        together = np.concatenate([shown.T, found], axis=1)
+        _, place = np.unique(together, axis=1, return_inverse=True)
+        place = place.ravel()
+        number = np.full(int(place.max(initial=0)) + 1, -1, dtype=np.int32)
+        number[place[: len(shown)]] = np.arange(len(shown), dtype=np.int32)
+        return np.asarray(number[place[len(shown) :]], dtype=np.int32)
+
+    def _shown_to(self, table: pa.Table) -> dict[str, NDArray[np.int32]]:
+        return dict(zip((attribute.name for attribute in self.attributes), self.parts(table), strict=True))
+
+    def files(self, path: Path) -> dict[Path, Content]:
+        """What :meth:`save` writes: path → JSON text or table."""
+        about = {**head(self.policy, self.classes, self.attributes), "kind": KIND}
+        about["published"] = published_to_dict(self.published, "of_part")
+        shown = self.tree["shown"]
+        if self.classes <= LARGE:
+            about["shown"] = shown.tolist()
+            return {path: json_text.dump(about)}
+        beside = large_files(path)[1]
+        about["shown"] = beside.name
+        columns = {a.name: shown[:, i] for i, a in enumerate(self.attributes)}
+        return {path: json_text.dump(about, indent=None), beside: pa.table(columns)}
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any], path: Path) -> ColumnRecoding:
+        """Read what :meth:`files` wrote."""
+        sound(about["kind"] == KIND, "it is of a kind that this version does not know")
+        policy, attributes = head_from_dict(about)
+        if isinstance(about["shown"], str):
+            table = read_columns(large_files(path)[1])
+            shown = np.stack([numbers(table[attribute.name]) for attribute in attributes], axis=1)
+        else:
+            rows = [listed(row) for row in listed(about["shown"])]
+            sound(rows and all(len(row) == len(attributes) for row in rows), "its classes show other columns")
+            shown = numbers([part for row in rows for part in row]).reshape(len(rows), len(attributes))
+        sound(whole(about["classes"]) == len(shown), "it has another number of classes than it says")
+        published = {
+            name: tuple(published_from_dict(column, "of_part") for column in listed(columns))
+            for name, columns in about["published"].items()
+        }
+        parts = {attribute.name: attribute.parts for attribute in attributes}
+        check_shown(shown, parts.values())
+        check_published(published, parts, policy)
+        return cls(policy, attributes, {"shown": shown}, published)
+
+    def to_sql(self, table: str = "records") -> str:
+        """A query that recodes the records of an SQL table as :meth:`apply` does, by a ``CASE`` for every column.
+
+        Columns must have the types that the data had. In the dialect of DuckDB, which is near to the standard.
+
+        Parameters
+        ----------
+        table
+            What the query calls the table.
+        """
+        return query(self.attributes, self.published, self.policy, table)
+
+    def to_hierarchies(self, folder: str | Path, data: Any) -> list[Path]:
+        """Write a hierarchy per quasi-identifier for the values of a table, in the form of ARX: value;shown;*.
+
+        Parameters
+        ----------
+        folder
+            Gets a file ``column.csv`` for each quasi-identifier; it is made where there is none.
+        data
+            The table whose values are listed: the recoding itself keeps only what divides them.
+        """
+        return write_hierarchies(self.attributes, self.published, self.policy, Path(folder), data)
+
+
 def begin_at(cuts: Cuts) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The nodes that begin at a code of their own, which are all parts of a cut but the first, and on which line."""
     inner = np.flatnonzero(cuts.attribute >= 0)
@@ -276,11 +417,3 @@ def _counting(times: NDArray[np.int64]) -> NDArray[np.int64]:
     [0, 1, 0, 1, 2]
     """
     return np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
-
-
-def shown_as(column: Published, classes: NDArray[np.int32]) -> pa.Array:
-    """What each record shows; the root, or nothing where the form is a number, for a suppressed one."""
-    kind = column.values.type
-    values = pa.concat_arrays([column.values, pa.array([ROOT if pa.types.is_string(kind) else None], kind)])
-    indices = np.append(column.of_class, np.int32(len(column.values)))[classes]
-    return values.take(pa.array(indices))
