@@ -181,3 +181,28 @@ def test_progress_tells_passes_over_the_source_and_how_much_is_finished(
     assert finished == sorted(set(finished))
     assert finished[-1] == ROWS
     assert {total for stage, _, total in told if stage == "load"} == {ROWS}
+
+
+def test_a_policy_may_ask_for_fewer_records_at_once(people: pa.Table, tmp_path: Path) -> None:
+    pq.write_table(people, tmp_path / "people.parquet")
+    asked = policy(engine={"rothko-s": {"records_at_once": 300}})
+    saved = prepare(tmp_path / "people.parquet", asked, threads=1).save(tmp_path / "out.parquet")
+    assert saved.certificate.io is not None
+    assert saved.certificate.io.sample == 300
+    with pytest.raises(PolicyError, match="records_at_once must be a whole number of at least 1"):
+        policy(engine={"rothko-t": {"records_at_once": 0}})
+
+
+def test_all_that_is_read_of_a_text_file_is_counted(people: pa.Table, tmp_path: Path) -> None:
+    """Twice before the first pass, for quotes and for types; the look at the first records reads no more than these."""
+    pq.write_table(people, tmp_path / "people.parquet")
+    pcsv.write_csv(people, tmp_path / "people.csv")
+    io = {}
+    for ending in ("parquet", "csv"):
+        path = tmp_path / f"people.{ending}"
+        saved = prepare(path, policy(), engine="rothko-t", threads=1).save(tmp_path / f"{ending}.csv")
+        assert saved.certificate.io is not None
+        io[ending] = saved.certificate.io
+    assert io["csv"].passes == io["parquet"].passes + 2
+    size = (tmp_path / "people.csv").stat().st_size
+    assert io["csv"].passes * size < io["csv"].reads < (io["csv"].passes + 2) * size + io["csv"].writes * 2
