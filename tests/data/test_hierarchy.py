@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
-from rothko.data.hierarchy.tree import Tree
+from rothko.data.hierarchy.numbered import Tree
 from rothko.errors import HierarchyError
 
 # The first call of an Arrow function looks it up, which takes longer than Hypothesis grants an example.

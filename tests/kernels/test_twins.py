@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
-from rothko.data.hierarchy.tree import Tree
+from rothko.data.hierarchy.numbered import Tree
 from rothko.kernels import codes as kc
 from rothko.kernels import order as ko
 from rothko.kernels import rules as kr

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
-from rothko.data.hierarchy.tree import Tree
+from rothko.data.hierarchy.numbered import Tree
 
 
 class Kind(IntEnum):

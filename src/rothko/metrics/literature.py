@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy.tree import Tree
+from rothko.data.hierarchy.numbered import Tree
 from rothko.data.line import Kind, Line
 from rothko.metrics.extent import Extent
 from rothko.metrics.pair import Pair

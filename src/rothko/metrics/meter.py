@@ -24,10 +24,10 @@ from rothko.metrics.seen import Seen
 from rothko.metrics.venn import Venn, total
 from rothko.metrics.workload import View, entropy, selections_of, variance, venn_of
 from rothko.policy.policy import Policy
+from rothko.release.growing import Tables
 from rothko.release.large_class import Sums
 from rothko.release.loss import ClassifyLoss, Loss, RegressLoss, SelectLoss, TaskLoss
 from rothko.release.measured import Shown
-from rothko.release.tables import Tables
 from rothko.workload.tasks import Classify, Model
 
 

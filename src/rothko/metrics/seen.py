@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from rothko.data.domain import Domain
 from rothko.data.line import as_text
 from rothko.metrics.workload import combined, entropy, variance
+from rothko.release.growing import TableFile, Tables
 from rothko.release.loss import ClassifyLoss, RegressLoss, TaskLoss
 from rothko.release.publish import Published
 from rothko.release.sql import Batches, connect
-from rothko.release.tables import TableFile, Tables
 from rothko.workload.tasks import Model, Regress
 
 

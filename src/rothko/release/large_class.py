@@ -25,9 +25,9 @@ from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Cuts, TreeClasses
 from rothko.policy.policy import Policy
+from rothko.release.growing import Tables
 from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish, statistics_asked
 from rothko.release.rows import random_order, row_keys
-from rothko.release.tables import Tables
 
 BITS = 5
 """Of a hash, by which rows are distributed at a time: a file holds back a megabyte, so 32 megabytes in all."""

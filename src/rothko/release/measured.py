@@ -13,9 +13,9 @@ from rothko.data.survey.coded import Outline
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Classes
 from rothko.policy.policy import Policy
+from rothko.release.growing import Tables
 from rothko.release.loss import Loss
 from rothko.release.publish import Published
-from rothko.release.tables import Tables
 
 if TYPE_CHECKING:
     from rothko.release.large_class import Sums

@@ -22,6 +22,7 @@ from rothko.data.source.source import Source
 from rothko.errors import InputError
 from rothko.release.certificate import Certificate
 from rothko.release.formats.table import file_format, refuse_kinds
+from rothko.release.growing import Holder
 from rothko.release.kinds import restored
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant
@@ -31,7 +32,6 @@ from rothko.release.release import TableRelease
 from rothko.release.rows import columns_of
 from rothko.release.save import Outgoing, Unverified, timed
 from rothko.release.sql import Limits, parquet_rows
-from rothko.release.tables import Holder
 from rothko.release.truth import ToldHashes
 from rothko.release.write import RowsFile, as_rows, explained
 

@@ -31,6 +31,7 @@ from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.formats.table import refuse_kinds
+from rothko.release.growing import Tables
 from rothko.release.large_class import Shuffle, add_up, publish_class
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant
@@ -42,7 +43,6 @@ from rothko.release.rows import Rows, assemble, columns_of, random_order
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
 from rothko.release.sql import Limits
 from rothko.release.stored import StoredRelease, Written, rewrite
-from rothko.release.tables import Tables
 from rothko.release.truth import Told, ToldHashes
 from rothko.release.verify import Fingerprint, Verification
 from rothko.release.write import RowsFile, write_content

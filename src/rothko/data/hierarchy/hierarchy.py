@@ -29,8 +29,8 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
 from rothko.data.hierarchy.levels import balance, by_breaks, by_widths, join, nodes_of, period
+from rothko.data.hierarchy.numbered import ROOT, Ints, Tree, grow
 from rothko.data.hierarchy.paths import breadth_first, csv_paths, nested_paths, read_text, sniff, text_of
-from rothko.data.hierarchy.tree import ROOT, Ints, Tree, grow
 from rothko.errors import HierarchyError
 
 _PERIODS = ("day", "month", "quarter", "year", "decade")

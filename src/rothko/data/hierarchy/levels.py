@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.hierarchy.tree import ROOT, Nodes
+from rothko.data.hierarchy.numbered import ROOT, Nodes
 from rothko.errors import HierarchyError
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rothko.data.hierarchy.tree import ROOT, Nodes
+from rothko.data.hierarchy.numbered import ROOT, Nodes
 from rothko.errors import HierarchyError
 
 _DELIMITERS = (";", ",", "\t", "|")

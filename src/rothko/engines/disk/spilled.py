@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from numpy.typing import DTypeLike, NDArray
 
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.disk.columns import Stored
+from rothko.engines.disk.kept import Stored
 
 CHUNK = 1 << 20
 """Bytes that are sorted, written or read at a time: within a core's cache, and sequential for any disk."""
@@ -62,7 +62,7 @@ def _kinds(outline: Outline) -> tuple[DTypeLike, ...]:
 
 
 class Writer:
-    """Distributes records over parts, each to a file of its own; made by :meth:`Spill.writer`."""
+    """Distributes records over parts, each to a file of its own; made by a spill."""
 
     def __init__(self, spill: Folder, outline: Outline, parts: int, memory: int) -> None:
         self.buffered = 0
@@ -234,7 +234,7 @@ class Spilled:
 
 
 class TableFile:
-    """A table on disk that grows at its end; made by :meth:`Spill.table`."""
+    """A table on disk that grows at its end; made by a spill."""
 
     def __init__(self, spill: Folder, schema: pa.Schema) -> None:
         self.rows = 0

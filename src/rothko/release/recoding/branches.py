@@ -19,6 +19,7 @@ from rothko import json_text
 from rothko.data.line import Line
 from rothko.methods.classes import Cuts
 from rothko.policy.policy import Policy
+from rothko.release.growing import TableFile, Tables
 from rothko.release.place import large_files
 from rothko.release.publish import Published
 from rothko.release.recoding import document, recoding
@@ -26,7 +27,6 @@ from rothko.release.recoding.attribute import Attribute
 from rothko.release.recoding.checks import TREE
 from rothko.release.recoding.recoding import Recoding, begin_at, by_class
 from rothko.release.rows import decoded
-from rothko.release.tables import TableFile, Tables
 from rothko.release.write import Content
 
 Ints = NDArray[np.int32]
