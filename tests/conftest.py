@@ -12,9 +12,9 @@ from hypothesis import settings
 
 from tests import compiled
 from tests.command import rothko
-from tests.engine import disk_engine, engine, little_memory
+from tests.engine import disk_engine, engine
 
-__all__ = ["disk_engine", "engine", "folder", "little_memory", "rothko"]
+__all__ = ["disk_engine", "engine", "folder", "rothko"]
 
 # The same examples in every run, so that a run means the same for everybody; `--hypothesis-profile=explore` looks for
 # new ones.

@@ -11,19 +11,18 @@ import pyarrow.csv as pcsv
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import rothko as rk
-from rothko.cli import app
 from rothko.errors import InfeasibleError, InputError, PolicyError
 from rothko.flow import prepare
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian
 from rothko.policy.policy import Policy
 from rothko.release.stored import StoredRelease
+from tests.command import Rothko
+from tests.engine import FITS, small
 
 ROWS = 6_000
-pytestmark = pytest.mark.usefixtures("little_memory")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +60,7 @@ def test_rothko_t_releases_what_the_memory_engine_releases(
     pq.write_table(people, tmp_path / "people.parquet", row_group_size=900)
     asked = policy(workload=WORKLOADS[workload], publish=publish)
     expected = rk.anonymize(tmp_path / "people.parquet", asked, engine="memory")
-    found = rk.anonymize(tmp_path / "people.parquet", asked, engine="rothko-t")
+    found = rk.anonymize(tmp_path / "people.parquet", asked.but(engine=small("rothko-t")))
     assert isinstance(found, StoredRelease)
     assert found.certificate.io is not None
     assert found.certificate.io.repartitions >= 1
@@ -83,7 +82,7 @@ def test_every_format_goes_in_and_out(people: pa.Table, tmp_path: Path, ending: 
     write = {"parquet": pq.write_table, "csv": pcsv.write_csv, "arrow": feather.write_feather}[ending]
     write(people, source)
     asked = policy(
-        engine={"rothko-s": {"test": "normal"}} if engine == "rothko-s" else engine,
+        engine=small(engine, **({"test": "normal"} if engine == "rothko-s" else {})),
         privacy=[{"k-anonymity": {"k": 20}}, {"entropy-l-diversity": {"l": 1.2, "of": "class"}}],
     )
     release = rk.anonymize(source, asked)
@@ -96,20 +95,22 @@ def test_every_format_goes_in_and_out(people: pa.Table, tmp_path: Path, ending: 
     assert not [path for path in (tmp_path / "out").iterdir() if "partial" in path.name]
 
 
-def test_the_sample_s_errors_are_undone(people: pa.Table, tmp_path: Path, little_memory: int) -> None:
+def test_the_sample_s_errors_are_undone(people: pa.Table, tmp_path: Path) -> None:
     pq.write_table(people, tmp_path / "people.parquet")
-    asked = policy(engine={"rothko-s": {"test": "naive", "alpha": 0.5}}, privacy=[{"k-anonymity": {"k": 650}}])
+    asked = policy(engine=small("rothko-s", test="naive", alpha=0.5), privacy=[{"k-anonymity": {"k": 650}}])
     release = rk.anonymize(tmp_path / "people.parquet", asked)
     assert release.certificate.verification.holds
     assert release.certificate.io is not None
-    assert release.certificate.io.sample == little_memory
+    assert release.certificate.io.sample == FITS
 
 
 def test_the_order_of_the_input_does_not_show(people: pa.Table, tmp_path: Path) -> None:
     order = pa.array(range(ROWS - 1, -1, -1))
     for name, table in (("a", people), ("b", people.take(order))):
         pq.write_table(table, tmp_path / f"{name}.parquet")
-        rk.anonymize(tmp_path / f"{name}.parquet", policy(), engine="rothko-t").save(tmp_path / f"{name}.out.parquet")
+        rk.anonymize(tmp_path / f"{name}.parquet", policy(engine=small("rothko-t"))).save(
+            tmp_path / f"{name}.out.parquet"
+        )
     assert (tmp_path / "a.out.parquet").read_bytes() == (tmp_path / "b.out.parquet").read_bytes()
 
 
@@ -127,28 +128,27 @@ def test_what_the_engines_on_disk_cannot_do_is_told(people: pa.Table, tmp_path: 
         rk.anonymize(path, policy(workload=[{"select": {"where": "age > 500"}}]), engine="rothko-t")
 
 
-def test_auto_takes_the_disk_where_the_limit_is_small(
-    people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pq.write_table(people, tmp_path / "people.parquet")
-    (tmp_path / "policy.yaml").write_text(policy().dump())
-    monkeypatch.chdir(tmp_path)
+def test_auto_takes_the_disk_where_the_limit_is_small(rothko: Rothko, people: pa.Table, folder: Path) -> None:
+    long = people.append_column("essay", pa.array([f"{i:05000}" for i in range(ROWS)]))
+    pq.write_table(long, "people.parquet", compression="none")
+    asked = policy()
+    asked.but(columns={**asked.columns, "essay": {"role": "keep"}}).save("policy.yaml")
     arguments = ["anonymize", "people.parquet", "--policy", "policy.yaml", "--out", "out", "--json"]
-    result = CliRunner().invoke(app, [*arguments, "--memory", "200MB", "--spill-dir", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    certificate = json.loads((tmp_path / "out/certificate.json").read_text())
+    ran = rothko(*arguments, "--memory", "430MB", "--spill-dir", folder)
+    assert ran.code == 0, ran.err
+    certificate = json.loads(Path("out/certificate.json").read_text())
     assert certificate["engine"]["name"] == "rothko-s"
     assert certificate["engine"]["reason"].startswith("the table needs about")
     assert certificate["io"]["passes"] == 2
-    result = CliRunner().invoke(app, [*arguments, "--overwrite", "--memory", "4GB"])
-    assert json.loads((tmp_path / "out/certificate.json").read_text())["engine"]["name"] == "memory"
+    assert rothko(*arguments, "--overwrite", "--memory", "4GB").code == 0
+    assert json.loads(Path("out/certificate.json").read_text())["engine"]["name"] == "memory"
 
 
 def test_nothing_is_left_behind(people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(people, tmp_path / "people.parquet")
     spill = tmp_path / "spill"
     spill.mkdir()
-    release = rk.anonymize(tmp_path / "people.parquet", policy(), engine="rothko-t", spill_dir=spill)
+    release = rk.anonymize(tmp_path / "people.parquet", policy(engine=small("rothko-t")), spill_dir=spill)
     assert len(list(spill.iterdir())) == 1
     release.close()  # type: ignore[union-attr]
     assert list(spill.iterdir()) == []
@@ -158,7 +158,7 @@ def test_nothing_is_left_behind(people: pa.Table, tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(Mondrian, "partition", fails)
     with pytest.raises(InputError, match="on purpose"):
-        rk.anonymize(tmp_path / "people.parquet", policy(), engine="rothko-t", spill_dir=spill)
+        rk.anonymize(tmp_path / "people.parquet", policy(engine=small("rothko-t")), spill_dir=spill)
     import gc
 
     gc.collect()
@@ -171,7 +171,10 @@ def test_progress_tells_passes_over_the_source_and_how_much_is_finished(
     pq.write_table(people, tmp_path / "people.parquet", row_group_size=900)
     told: list[tuple[str, int, int]] = []
     prepared = prepare(
-        tmp_path / "people.parquet", policy(), engine=disk_engine, threads=1, progress=lambda *what: told.append(what)
+        tmp_path / "people.parquet",
+        policy(engine=small(disk_engine)),
+        threads=1,
+        progress=lambda *what: told.append(what),
     )
     saved = prepared.save(tmp_path / "out.parquet")
     io = saved.certificate.io

@@ -22,10 +22,9 @@ from rothko.flow import prepare
 from rothko.policy.policy import Policy
 from rothko.release.large_class import Shuffle
 from rothko.release.stream import Sink
-from tests.engine import FITS
+from tests.engine import FITS, small
 
 ROWS = 6_000
-pytestmark = pytest.mark.usefixtures("little_memory")
 
 
 @pytest.fixture
@@ -97,7 +96,7 @@ def test_it_is_what_the_memory_engine_releases(
     pq.write_table(people(), tmp_path / "people.parquet", row_group_size=900)
     asked = policy(workload=WORKLOADS[workload], publish=publish)
     saved = {
-        engine: prepare(tmp_path / "people.parquet", asked, engine=engine, threads=1).save(
+        engine: prepare(tmp_path / "people.parquet", asked.but(engine=small(engine)), threads=1).save(
             tmp_path / f"{engine}.parquet"
         )
         for engine in ("memory", "rothko-t")
@@ -126,7 +125,7 @@ def test_the_order_of_the_input_does_not_show(
         order = np.random.default_rng(turn).permutation(ROWS)
         pcsv.write_csv(table.take(order), tmp_path / f"people{turn}.csv")
         out = tmp_path / f"out{turn}{ending}"
-        saved = prepare(tmp_path / f"people{turn}.csv", policy(), engine=disk_engine, threads=1).save(out)
+        saved = prepare(tmp_path / f"people{turn}.csv", policy(engine=small(disk_engine)), threads=1).save(out)
         written.append(saved.data.read_bytes())
     assert [part.rows for part in large] == [ROWS, ROWS]
     assert written[0] == written[1]
@@ -135,7 +134,7 @@ def test_the_order_of_the_input_does_not_show(
 def test_rows_that_keep_nothing(tmp_path: Path, large: list[LargeClass]) -> None:
     pq.write_table(pa.table({"a": [1] * ROWS, "b": [None, 2] * (ROWS // 2)}), tmp_path / "people.parquet")
     asked = Policy.quick(["a", "b"], qi=["a", "b"], k=4000)
-    saved = prepare(tmp_path / "people.parquet", asked, engine="rothko-t").save(tmp_path / "out.parquet")
+    saved = prepare(tmp_path / "people.parquet", asked.but(engine=small("rothko-t"))).save(tmp_path / "out.parquet")
     assert len(large) == 1
     assert pq.read_table(saved.data).to_pylist() == [{"a": "1", "b": "*"}] * ROWS
 

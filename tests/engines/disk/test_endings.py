@@ -26,17 +26,14 @@ from rothko.engines.disk import run as disk
 from rothko.flow import prepare
 from rothko.release.staging import staging
 from tests.command import Ran, Rothko
+from tests.engine import ENGINES, small
 
 ROWS = 6_000
 CHILD = """
 import importlib, os, signal, sys
 
 from rothko.cli import main
-from rothko.engines.disk import run as disk
-from rothko.engines.plan import Budget
 
-small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 20, tuples=700)
-disk.budget = lambda *_, **__: small
 module, _, path = sys.argv.pop(1).partition(":")
 *owner, name = path.split(".")
 at = importlib.import_module(module)
@@ -56,14 +53,16 @@ main()
 
 @pytest.fixture
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pa.Table:
-    """A table, in a folder with a policy for it and folders for what is written."""
+    """A table, in a folder with a policy for each engine and folders for what is written."""
     monkeypatch.chdir(tmp_path)
     for name in ("out", "spill"):
         Path(name).mkdir()
-    Path("policy.yaml").write_text(
+    asked = (
         "columns: {a: {role: quasi-identifier}, b: {role: quasi-identifier}, s: {role: sensitive}, w: {role: keep}}\n"
         "privacy: [{k-anonymity: {k: 20}}, {distinct-l-diversity: {l: 2, of: s}}]\n"
     )
+    for engine in ENGINES:
+        Path(f"{engine}.yaml").write_text(f"{asked}engine: {json.dumps(small(engine))}\n")
     random = np.random.default_rng(3)
     return pa.table(
         {
@@ -76,8 +75,7 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pa.Table:
 
 
 def arguments(source: str, engine: str, out: str = "out/release.parquet") -> list[str]:
-    where = ["--policy", "policy.yaml", "--out", out, "--spill-dir", "spill"]
-    return ["anonymize", source, *where, "--engine", engine, "--threads", "1"]
+    return ["anonymize", source, "--policy", f"{engine}.yaml", "--out", out, "--spill-dir", "spill", "--threads", "1"]
 
 
 PHASES = {
@@ -91,7 +89,6 @@ PHASES = {
 }
 
 
-@pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_run_that_is_killed_releases_nothing_and_the_next_start_cleans_up(
     rothko: Rothko, people: pa.Table, phase: str
@@ -199,7 +196,6 @@ class Stop(BaseException):
     """Anything that may go wrong between two moves."""
 
 
-@pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("engine", ["memory", "rothko-t", "stored"])
 def test_every_release_moves_its_data_last_and_leaves_all_as_it_was_if_that_fails(
@@ -208,10 +204,10 @@ def test_every_release_moves_its_data_last_and_leaves_all_as_it_was_if_that_fail
     def saved(records: pa.Table) -> None:
         chosen = "rothko-t" if engine == "stored" else engine
         if engine == "stored":
-            with rk.anonymize(records, "policy.yaml", engine=chosen) as release:
+            with rk.anonymize(records, f"{chosen}.yaml") as release:
                 release.save("out/release.parquet", overwrite=overwrite)
         else:
-            prepare(records, "policy.yaml", engine=chosen).save("out/release.parquet", overwrite=overwrite)
+            prepare(records, f"{chosen}.yaml").save("out/release.parquet", overwrite=overwrite)
 
     def there() -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
@@ -333,7 +329,6 @@ def test_a_file_that_changes_between_passes(
     assert "has changed while it was read" in refused(rothko(*arguments(f"people.{ending}", disk_engine)))
 
 
-@pytest.mark.usefixtures("little_memory")
 def test_a_file_that_is_removed_between_passes(
     rothko: Rothko, people: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,19 +351,14 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 from rothko.cli import main
-from rothko.engines.disk import run as disk
-from rothko.engines.plan import Budget
-small = Budget(memory=10**9, baseline=0, frequency=4_000_000, buffers=1 << 14, tuples=700)
-disk.budget = lambda *_, **__: small
 main()
 """
 
 
-@pytest.mark.parametrize("engine", ["rothko-t", "rothko-s"])
-def test_a_disk_that_fills_up(people: pa.Table, engine: str) -> None:
+def test_a_disk_that_fills_up(people: pa.Table, disk_engine: str) -> None:
     # Files may not grow beyond 20 kB: a write is cut short and the next one fails, as on a full disk.
     pq.write_table(people.set_column(3, "w", pa.array(["x" * 90] * ROWS)), "people.parquet")
-    command = [sys.executable, "-c", LIMITED, *arguments("people.parquet", engine)]
+    command = [sys.executable, "-c", LIMITED, *arguments("people.parquet", disk_engine)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 2, ended.stderr
     assert ended.stderr.startswith("Error: The file system of the spill folder is too small")
