@@ -60,11 +60,11 @@ def run(package: Path, **more: str) -> str:
     return ran.stdout.strip()
 
 
-def stale(package: Path) -> Path:
+def stale(package: Path, family: str = "", name: str = "text.parse_integers-13.py311.nbi") -> Path:
     """An index that is older than the kernels, as an update leaves it."""
-    cache = package / "rothko" / "kernels" / "__pycache__"
+    cache = package / "rothko" / "kernels" / family / "__pycache__"
     cache.mkdir()
-    old = cache / "text.parse_integers-13.py311.nbi"
+    old = cache / name
     old.write_bytes(b"old")
     os.utime(old, (1, 1))
     return old
@@ -79,6 +79,12 @@ def test_old_code_is_dropped(package: Path) -> None:
     old = stale(package)
     assert run(package) == str(old.parent)
     assert not old.exists() or old.read_bytes() != b"old"
+
+
+def test_old_code_of_a_family_is_dropped(package: Path) -> None:
+    old = stale(package, "mondrian", "descend.descend-9.py311.nbi")
+    run(package)
+    assert not old.exists()
 
 
 def test_a_read_only_package_and_no_home(package: Path) -> None:
@@ -102,3 +108,15 @@ def test_old_code_that_cannot_be_removed_is_not_taken(package: Path) -> None:
     old.mkdir()  # nobody can unlink a folder
     os.utime(old, (1, 1))
     assert run(package) == "None"
+
+
+def test_two_processes_never_write_to_the_same_file(package: Path) -> None:
+    """They may compile one function for different types at the same time."""
+    run(package)
+    cache = package / "rothko" / "kernels" / "__pycache__"
+    [index] = cache.glob("text.parse_integers*.nbi")
+    first = set(cache.glob("text.parse_integers*.nbc"))
+    index.unlink()  # as a process sees it that began before the other wrote
+    run(package)
+    assert len(first) == 1
+    assert len(set(cache.glob("text.parse_integers*.nbc")) - first) == 1

@@ -17,7 +17,9 @@ import pytest
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.hierarchy.numbered import Tree
+from rothko.kernels import boxes as kb
 from rothko.kernels import codes as kc
+from rothko.kernels import numbers as knum
 from rothko.kernels import order as ko
 from rothko.kernels import rules as kr
 from rothko.kernels import text as kt
@@ -29,6 +31,7 @@ from rothko.kernels.mondrian import grow as km
 from rothko.kernels.mondrian import median as kmed
 from rothko.kernels.mondrian import nodes as kn
 from rothko.kernels.mondrian import selection as ks
+from rothko.methods.layout import lay_out
 from rothko.workload.criteria import logarithms
 from tests.twins import mondrian as plain
 
@@ -269,14 +272,14 @@ def trees() -> Iterator[tuple[Tree, np.ndarray]]:
 def lowest_node_cases() -> Iterator[Arguments]:
     for tree, rows in trees():
         leaf = np.concatenate([[-9, -9], tree.leaf]).astype(np.int32)
+        spec = np.array([[-9] * 6, [kb.TREE, len(tree.leaf), -1, 0, 3, 2]], dtype=np.int64)
         for low in range(len(tree.leaf)):
             for high in range(low, len(tree.leaf)):
-                yield rows, 3, leaf, 2, low, high
+                yield kb.Lines(spec, np.empty(0), np.empty((2, 2)), rows, leaf), 1, low, high
 
 
-def lowest_node_twin(rows: np.ndarray, offset: int, leaf: np.ndarray, leaf_offset: int, low: int, high: int) -> int:
-    tree = rows[offset:]
-    covering = np.flatnonzero((tree[:, 1] <= low) & (high <= tree[:, 2]))
+def lowest_node_twin(lines: kb.Lines, a: int, low: int, high: int) -> int:
+    covering = np.flatnonzero((lines.tree[:, 1] <= low) & (high <= lines.tree[:, 2]))
     return covering.max()  # breadth first: the deepest of nodes inside each other comes last
 
 
@@ -364,9 +367,9 @@ def keep_good(column: np.ndarray, least: int, relaxed: bool) -> Arguments:
     table, a, start, _ = in_table(column)
     order = (np.argsort(column, kind="stable") + int(start)).astype(np.uint32)
     good = np.zeros(column.size + 1, dtype=np.uint8)
-    rules = np.array([[kr.DISTINCT, 2, 100, 99, 1, 0, 0, 0]], dtype=np.int64)
+    rules = kr.Rules(np.array([[kr.DISTINCT, 2, 100, 99, 1, 0, 0, 0]], dtype=np.int64), np.empty(0))
     histograms = np.zeros((3, 100), dtype=np.int64)
-    kept = kall.keep_good(table, a, order, least, relaxed, False, good, rules, np.empty(0), histograms)
+    kept = kall.keep_good(table, a, order, least, relaxed, False, good, rules, histograms)
     return kept, good
 
 
@@ -395,7 +398,7 @@ class Node(NamedTuple):
     targets: tuple[plain.Target, ...]
 
     def arrays(self) -> Arguments:
-        """As the kernels take them: table, start, end, targets, factors, numbers, logarithms, room to work in."""
+        """As the kernels take them: table, start, end, targets, room to work in."""
         rows, targets, numbers = [self.column], [], [np.array([-7, -7])]
         at = at_group = 0
         for target in self.targets:
@@ -412,18 +415,20 @@ class Node(NamedTuple):
             at_group += groups
         table = np.concatenate([in_table(row.astype(np.int32))[0][1:2] for row in rows])
         table = np.concatenate([np.full_like(table[:1], -77), table])
-        lines = np.array([[0, self.column.max() + 1, -1, 0, 0, 0]], dtype=np.int64)
-        rows_of = np.array(targets, dtype=np.int64).reshape(-1, 8)
-        start, end = in_table(self.column)[2:]
-        return (
-            table, start, end, rows_of, np.array([target.factor for target in self.targets]),
-            np.concatenate(numbers).astype(np.int64), logarithms(self.column.size),
-            kg.room(self.column.size, lines, rows_of),
-        )  # fmt: skip
+        spec = np.array([[0, self.column.max() + 1, -1, 0, 0, 0]], dtype=np.int64)
+        lines = lay_out([])._replace(spec=spec)
+        laid = kg.Targets(
+            np.array(targets, dtype=np.int64).reshape(-1, 8),
+            np.array([target.factor for target in self.targets]),
+            np.ones((len(targets), 2), dtype=np.uint8),
+            np.concatenate(numbers).astype(np.int64),
+            logarithms(self.column.size),
+        )
+        return table, *in_table(self.column)[2:], laid, kg.room(self.column.size, lines, laid)
 
     def is_counted(self) -> bool:
         """Whether the line is one whose records are counted by value: there is room for no more counters."""
-        targets = self.arrays()[3]
+        targets = self.arrays()[3].spec
         labels = np.where(targets[:, kg.KIND] == kg.LABEL, targets[:, kg.LABELS], 1)
         widest = int((labels * targets[:, kg.GROUPS] + 1).max())
         return (np.ptp(self.column) + 1) * widest <= kg.FEW * self.column.size
@@ -461,8 +466,8 @@ def node_cases() -> Iterator[Arguments]:
 
 
 def score_node(node: Node) -> Arguments:
-    table, start, end, targets, factors, numbers, logs, work = node.arrays()
-    return kg.score_node(table, start, end, targets, factors, numbers, logs, work), work[9]
+    table, start, end, targets, work = node.arrays()
+    return kg.score_node(table, start, end, targets, work), work.parents
 
 
 def score_node_twin(node: Node) -> Arguments:
@@ -473,13 +478,13 @@ def score_node_twin(node: Node) -> Arguments:
 
 def count_values(node: Node) -> Arguments:
     """Of every value from the first to the last: records before it (0 where none has it), and the score of a cut."""
-    table, start, end, targets, factors, numbers, logs, work = node.arrays()
+    table, start, end, targets, work = node.arrays()
     low, high = extremes(node.column)
     size = high - low + 1
-    kg.score_node(table, start, end, targets, factors, numbers, logs, work)
+    kg.score_node(table, start, end, targets, work)
     for t in range(len(node.targets)):
-        kg._count_values(table, 1, start, end, low, size, t, targets, factors, logs, t == 0, work)
-    return work[8][:size], work[7][np.unique(node.column) - low]
+        kg._count_values(table, 1, start, end, low, size, t, targets, t == 0, work)
+    return work.before[:size], work.score[np.unique(node.column) - low]
 
 
 def count_values_twin(node: Node) -> Arguments:
@@ -494,11 +499,11 @@ def count_values_cases() -> Iterator[Arguments]:
 
 
 def walk_sorted(node: Node, order: np.ndarray, good: np.ndarray) -> np.ndarray:
-    table, start, end, targets, factors, numbers, logs, work = node.arrays()
-    kg.score_node(table, start, end, targets, factors, numbers, logs, work)
+    table, start, end, targets, work = node.arrays()
+    kg.score_node(table, start, end, targets, work)
     for t in range(len(node.targets)):
-        kg._walk_sorted((order + BEFORE).astype(np.uint32), start, t, targets, factors, logs, good, t == 0, work)
-    return work[7][: order.size][good[:-1] == 1]
+        kg._walk_sorted((order + BEFORE).astype(np.uint32), start, t, targets, good, t == 0, work)
+    return work.score[: order.size][good[:-1] == 1]
 
 
 def walk_sorted_twin(node: Node, order: np.ndarray, good: np.ndarray) -> list[float]:
@@ -515,14 +520,18 @@ def walk_sorted_cases() -> Iterator[Arguments]:
 
 def best_of_one(node: Node, least: int) -> Arguments:
     """The shortcut for one target without groups, none missing: two labels, or a number."""
-    table, start, end, targets, factors, numbers, logs, work = node.arrays()
+    table, start, end, targets, work = node.arrays()
     low, high = extremes(node.column)
-    kg.score_node(table, start, end, targets, factors, numbers, logs, work)
+    kg.score_node(table, start, end, targets, work)
     line = table, 1, start, end, low, high - low + 1, np.int64(least)
     if node.targets[0].is_label:
-        found = kg._best_of_two_labels(*line, work[0], work[2][0, 1], factors[0], logs, work[5])
+        found = kg._best_of_two_labels(
+            *line, work.cells, work.counts[0, 1], targets.factors[0], targets.logs, work.frequency
+        )
     else:
-        found = kg._best_of_number(*line, work[1], work[4][0, 0], factors[0], work[5], work[6])
+        found = kg._best_of_number(
+            *line, work.values, work.sums[0, 0], targets.factors[0], work.frequency, work.sums_by_value
+        )
     return found if found[1] > 0 else (np.inf, 0, 0)
 
 
@@ -683,7 +692,7 @@ def folded(state: int, number: int) -> int:
 
 def fold_numbers(values: np.ndarray, state: np.ndarray) -> np.ndarray:
     state = state.copy()
-    ko.fold_numbers(values, state)
+    knum.fold_numbers(values, state)
     return state
 
 
@@ -703,7 +712,7 @@ def fold_bytes(texts: list[bytes], state: np.ndarray) -> np.ndarray:
     state = state.copy()
     # Texts may begin anywhere in the data, as those of a slice do.
     offsets = np.cumsum([2, *map(len, texts)]).astype(np.int64)
-    ko.fold_bytes(offsets, np.frombuffer(b"??" + b"".join(texts) + b"?", dtype=np.uint8), state)
+    knum.fold_bytes(offsets, np.frombuffer(b"??" + b"".join(texts) + b"?", dtype=np.uint8), state)
     return state
 
 
@@ -739,6 +748,18 @@ def order_by_key_cases() -> Iterator[Arguments]:
             yield random.integers(0, WORD, size, dtype=np.uint64), bits, ranges
             # Equal rows have equal keys: they keep their order.
             yield random.integers(0, 3, size, dtype=np.uint64) << np.uint64(62), bits, ranges
+
+
+def find_twin(rising: np.ndarray, begin: int, value: int) -> int:
+    return begin + int(np.searchsorted(rising, value))
+
+
+def find_cases() -> Iterator[Arguments]:
+    rising = np.array([1, 1, 3, 3, 3, 8, 9], dtype=np.int32)
+    for begin in range(len(rising) + 1):
+        for end in range(begin, len(rising) + 1):
+            for value in range(11):
+                yield rising, begin, end, value
 
 
 def parse_integers(words: list[str | None]) -> tuple[bool, np.ndarray]:
@@ -819,7 +840,7 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
         arrange_many_cases,
     ),
     "arrange.move": (move, move_twin, move_cases),
-    "nodes.lowest_node": (kn.lowest_node, lowest_node_twin, lowest_node_cases),
+    "boxes.lowest_node": (kb.lowest_node, lowest_node_twin, lowest_node_cases),
     "nodes.code_of": (code_of, lambda known, rank: rank if known is None else known[rank], code_of_cases),
     "arrange._child": (ka._child, child_twin, child_cases),
     "arrange.rank_anew": (rank_anew, rank_anew_twin, rank_anew_cases),
@@ -832,18 +853,24 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
     "gain._best_of_number": (best_of_one, best_of_one_twin, lambda: best_of_one_cases(False)),
     "selection._best_of_line": (best_for_queries, best_for_queries_twin, best_for_queries_cases),
     "nodes.regions": (regions, regions_twin, regions_cases),
-    "order.mix": (
-        lambda x: int(ko.mix(np.uint64(x))),
+    "numbers.mix": (
+        lambda x: int(knum.mix(np.uint64(x))),
         mix_twin,
         lambda: iter([(x,) for x in (0, 1, 2**31, WORD - 1, 0x123456789ABCDEF)]),
     ),
-    "order.fold_numbers": (fold_numbers, fold_numbers_twin, fold_numbers_cases),
-    "order.fold_bytes": (fold_bytes, fold_bytes_twin, fold_bytes_cases),
+    "numbers.ones": (
+        lambda x: knum.ones(np.uint64(x)),
+        int.bit_count,
+        lambda: iter([(x,) for x in (0, 1, 2**31, WORD - 1, 0x123456789ABCDEF, WORD // 3)]),
+    ),
+    "numbers.fold_numbers": (fold_numbers, fold_numbers_twin, fold_numbers_cases),
+    "numbers.fold_bytes": (fold_bytes, fold_bytes_twin, fold_bytes_cases),
     "order.order_by_key": (
         order_by_key,
         lambda keys, bits, ranges: np.argsort(keys, kind="stable"),
         order_by_key_cases,
     ),
+    "order.find": (ko.find, lambda rising, begin, end, value: find_twin(rising[begin:end], begin, value), find_cases),
     "text.parse_integers": (parse_integers, parse_integers_twin, parse_integers_cases),
     "text.survey": (survey, survey_twin, survey_cases),
 }  # fmt: skip

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rothko.data.domain import Domain, Sensitive
 from rothko.errors import HierarchyError, PolicyError
 from rothko.kernels import rules as kernel
+from rothko.kernels.mondrian.allowed import keep_allowed
 from rothko.privacy import (
     REQUIREMENTS,
     AlphaK,
@@ -100,24 +101,24 @@ def test_a_class_is_judged_as_the_definition_says(requirement: Requirement, grou
     assert all(len(g) >= requirement.least for g, good in zip(groups, by_definition, strict=True) if good)
 
 
-def as_arrays(rule: Rule) -> tuple[np.ndarray, np.ndarray]:
+def as_rules(rule: Rule) -> kernel.Rules:
     """A rule as the kernels take it, with other numbers before its own."""
-    rules = np.array([[rule.kind, 0, rule.size, *rule.ratio, rule.depth, rule.total, 2]], dtype=np.int64)
-    return rules, np.append([-1e9, -1e9], rule.facts)
+    spec = np.array([[rule.kind, 0, rule.size, *rule.ratio, rule.depth, rule.total, 2]], dtype=np.int64)
+    return kernel.Rules(spec, np.append([-1e9, -1e9], rule.facts))
 
 
 def gap_of(rule: Rule, codes: np.ndarray) -> int:
     """What the kernel says of a group of records."""
-    rules, facts = as_arrays(rule)
+    rules = as_rules(rule)
     histograms = np.zeros((4, rule.size), dtype=np.int64)
     if rule.kind in (kernel.VARIANCE, kernel.SQUARED_ERROR):
         x = rule.facts[1 + codes]
         x = x[~np.isnan(x)]
-        return int(kernel.gap(histograms, 1, float(x.size), x.sum(), np.sum(x * x), rules, 0, facts))
+        return int(kernel.gap(histograms, 1, float(x.size), x.sum(), np.sum(x * x), rules, 0))
     histograms[1] = np.bincount(codes if rule.bins is None else rule.bins[codes], minlength=rule.size)
-    n, first = kernel.summary(histograms, 1, rules, 0, facts)
+    n, first = kernel.summary(histograms, 1, rules, 0)
     assert n == codes.size
-    return int(kernel.gap(histograms, 1, float(n), first, 0.0, rules, 0, facts))
+    return int(kernel.gap(histograms, 1, float(n), first, 0.0, rules, 0))
 
 
 @given(requirement=requirements, groups=some_groups)
@@ -152,10 +153,10 @@ def test_the_kernel_finds_the_positions_that_are_allowed(
         return
     # More bins than records are another way through the kernel.
     rule = rule._replace(size=rule.size + data.draw(st.sampled_from((0, 40))) * (rule.kind == kernel.SHARE))
-    rules, facts = as_arrays(rule)
+    rules = as_rules(rule)
     good, histograms = asked_about.astype(np.uint8), np.zeros((4, rule.size), dtype=np.int64)
     codes = sensitive.codes if rule.bins is None else rule.bins[sensitive.codes]
-    found = kernel.keep_allowed(codes.astype(np.int32), least, good, rules, 0, facts, histograms)
+    found = keep_allowed(codes.astype(np.int32), least, good, rules, 0, histograms)
     expected = [
         bool(asked_about[p]) and gap_of(rule, sensitive.codes[:p]) == 0 == gap_of(rule, sensitive.codes[p:])
         for p in range(n + 1)
@@ -266,10 +267,10 @@ def test_as_many_equally_frequent_values_as_asked_for_pass(l: int, times: int) -
     assert rule is not None
     histograms = np.zeros((3, rule.size), dtype=np.int64)
     histograms[0] = stats.histograms["s"]
-    rules, facts = as_arrays(rule)
-    n, kept = kernel.summary(histograms, 0, rules, 0, facts)
+    rules = as_rules(rule)
+    n, kept = kernel.summary(histograms, 0, rules, 0)
     for wrong in (-1e-7, 0.0, 1e-7):
-        assert kernel.gap(histograms, 0, float(n), kept + n * wrong, 0.0, rules, 0, facts) == 0
+        assert kernel.gap(histograms, 0, float(n), kept + n * wrong, 0.0, rules, 0) == 0
 
 
 def even(values: int, times: int) -> Statistics:
@@ -464,8 +465,8 @@ def test_distances_of_more_records_than_whole_numbers_take(distance: str) -> Non
             rule = requirement.rule(domain)
             assert rule is not None
             histograms = np.array([counts[: rule.size], [0] * rule.size, [0] * rule.size])
-            rules, facts = as_arrays(rule)
-            assert (kernel.gap(histograms, 0, 10.0 * scale, 0.0, 0.0, rules, 0, facts) == 0) is good
+            rules = as_rules(rule)
+            assert (kernel.gap(histograms, 0, 10.0 * scale, 0.0, 0.0, rules, 0) == 0) is good
 
 
 # ── bad input ────────────────────────────────────────────────────────────────────────────────────

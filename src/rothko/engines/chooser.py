@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
+from rothko.kernels.boxes import TINY
 from rothko.kernels.mondrian.gain import LABEL, SURE
-from rothko.kernels.mondrian.median import TINY
 from rothko.kernels.mondrian.nodes import GAIN, MEDIAN, SELECTION
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Statistics

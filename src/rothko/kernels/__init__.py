@@ -8,6 +8,7 @@ release the interpreter lock and hold no threads of their own: an engine runs th
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,10 @@ def _drop_stale() -> None:
     """
     folder = Path(__file__).parent
     changed = max(source.stat().st_mtime_ns for source in folder.rglob("*.py"))
-    for index in folder.rglob("__pycache__/*.nbi"):
+    for kept in folder.rglob("__pycache__/*.nb[ci]"):
         with suppress(FileNotFoundError):  # another process was faster
-            if index.stat().st_mtime_ns < changed:
-                index.unlink()
+            if kept.stat().st_mtime_ns < changed:
+                kept.unlink()
 
 
 def _can_be_kept() -> bool:
@@ -44,8 +45,25 @@ def _can_be_kept() -> bool:
     return True
 
 
-compiled: Any = njit(nogil=True, cache=_can_be_kept(), error_model="numpy")
-"""The one way in which kernels are compiled: without the interpreter lock, kept on disk between runs if they can be."""
+_KEPT = _can_be_kept()
+_OURS = secrets.token_hex(4)
+"""In the names of the files that this process writes."""
+
+
+def compiled(function: Any) -> Any:
+    """The one way in which kernels are compiled: without the interpreter lock, kept on disk between runs if possible.
+
+    Numba numbers the files with what it compiled of a function, one for each types of arguments. Two processes that
+    compile at the same time would take the same number, and one of them later finds the other's code under its types.
+    So the files of a process have names of their own; all that can be lost is an entry of the index, to be made again.
+    """
+    kernel = njit(nogil=True, cache=_KEPT, error_model="numpy")(function)
+    if _KEPT:
+        with suppress(AttributeError):  # the names are Numba's own affair, and may change
+            files = kernel._cache._cache_file
+            files._data_name_pattern = files._data_name_pattern.replace(".{", f".{_OURS}.{{")
+    return kernel
+
 
 inlined: Any = njit(nogil=True, error_model="numpy", inline="always")
 """For what is called in the innermost loops: a call counts a reference on every array that it is given, over which

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import compiled
+from rothko.kernels.order import find
 
 BLOCK = 8
 """Cells under a leaf of the tree: fewer cost more nodes, more cost more tests of single cells."""
-
-
-@inlined
-def _first_reaching(run_high, begin, end, code):
-    """The first of the runs from ``begin`` to ``end`` that does not end before the code."""
-    while begin < end:
-        middle = (begin + end) // 2
-        if run_high[middle] < code:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
 
 
 @compiled
@@ -87,7 +76,7 @@ def spread(
                     if outside:
                         break
                     begin, end = run_starts[column, of_class], run_starts[column, of_class + 1]
-                    run = _first_reaching(run_high, begin, end, low[node, column])
+                    run = find(run_high, begin, end, low[node, column])
                     if run == end or run_low[run] > high[node, column]:
                         outside = True
                     elif run_low[run] > low[node, column] or run_high[run] < high[node, column]:
@@ -107,7 +96,7 @@ def spread(
                         for column in range(columns):
                             code = cells[column, cell]
                             begin, end = run_starts[column, of_class], run_starts[column, of_class + 1]
-                            run = _first_reaching(run_high, begin, end, code)
+                            run = find(run_high, begin, end, code)
                             if run == end or run_low[run] > code:
                                 holds = False
                                 break

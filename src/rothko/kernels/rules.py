@@ -6,10 +6,11 @@ frequent one, or Σ c·log c); for moments n, Σx and Σx². The one question to
 records must join at least before the requirement can hold, 0 when it does. A search passes over the
 positions in between.
 
-The loops below are written out for all kinds, and nothing in them is a function of its own: a call
-counts references on every array that it is given, which made them 20 times slower.
+A group to which records are added one after the other is a row for each rule of a :class:`Tally`. What one record, or
+several alike, add is :func:`add`, which is written out in its callers: as a function of its own it would count
+references on every array that it is given, which made the loops 20 times slower.
 
-A rule is a row of ``rules`` and, from its FACTS on, numbers in ``facts``. These are:
+A rule is a row of ``spec`` and, from its FACTS on, numbers in ``facts``. These are:
 
 ===============  ========================================================================================
 DISTINCT         none; P is the number of values
@@ -29,11 +30,14 @@ definition is (see :mod:`rothko.privacy.requirement`), so that nothing depends o
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, inlined
 
-# Columns of the table of rules.
+# Columns of ``spec``.
 KIND, ROW, SIZE, P, Q, DEPTH, TOTAL, FACTS = range(8)
 
 DISTINCT, SHARE, RECURSIVE, ENTROPY, CLOSE, VARIANCE, SQUARED_ERROR = range(7)
@@ -54,141 +58,129 @@ logarithms = _COUNTS * np.log(_COUNTS)
 """c·log c for small c."""
 
 
+class Rules(NamedTuple):
+    """What is asked of sensitive values."""
+
+    spec: NDArray[np.int64]
+    facts: NDArray[np.float64]
+
+
+class Tally(NamedTuple):
+    """What the records of groups add up to; the last row of ``histograms`` is room to work in."""
+
+    histograms: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    """Three numbers for each rule of each group."""
+
+
 @compiled
-def summary(histograms, group, rules, r, facts):
+def room_for(rules, groups):
+    """The tally of some groups without records, group by group a row for each rule."""
+    count, most = groups * rules.spec.shape[0], np.int64(1)
+    for r in range(rules.spec.shape[0]):
+        if rules.spec[r, KIND] < MOMENTS:
+            most = max(most, rules.spec[r, SIZE])
+    return Tally(np.zeros((count + 1, most), dtype=np.int64), np.zeros((count, 3)))
+
+
+@compiled
+def clear(rules, tally):
+    """Begin a tally of one group anew."""
+    for r in range(rules.spec.shape[0]):
+        for i in range(3):
+            tally.sums[r, i] = 0.0
+        if rules.spec[r, KIND] < MOMENTS:
+            for v in range(rules.spec[r, SIZE]):
+                tally.histograms[r, v] = 0
+
+
+@inlined
+def entropy_term(facts, at, c):
+    """The part of a count in an entropy: c · log c."""
+    return facts[at + 3 + c] if c < LOGARITHMS else c * np.log(np.float64(c))
+
+
+@inlined
+def raised(first, kind, facts, at, c, amount):
+    """What the summary of a histogram becomes where so many records join the ``c`` that have their value."""
+    if kind == DISTINCT:
+        first += c == 0
+    elif kind == ENTROPY:
+        first += entropy_term(facts, at, c + amount) - entropy_term(facts, at, c)
+    else:
+        first = max(first, np.float64(c + amount))
+    return first
+
+
+@inlined
+def add_number(facts, at, sums, row, v, amount):
+    """Add so many records with a value to moments; what is missing counts for nothing."""
+    x = facts[at + 1 + v]
+    if x == x:
+        sums[row, 0] += amount
+        sums[row, 1] += amount * x
+        sums[row, 2] += amount * x * x
+
+
+@inlined
+def add(rules, r, tally, row, v, amount):
+    """Add so many records with a value to a row of a tally."""
+    kind, at = rules.spec[r, KIND], rules.spec[r, FACTS]
+    sums = tally.sums
+    if kind >= MOMENTS:
+        add_number(rules.facts, at, sums, row, v, amount)
+    else:
+        c = tally.histograms[row, v]
+        tally.histograms[row, v] = c + amount
+        sums[row, 0] += amount
+        sums[row, 1] = raised(sums[row, 1], kind, rules.facts, at, c, amount)
+
+
+@compiled
+def count(rules, tally, values, t, amount):
+    """Add so many records of tuple ``t`` to a tally of one group."""
+    for r in range(rules.spec.shape[0]):
+        add(rules, r, tally, r, np.int64(values[rules.spec[r, ROW], t]), amount)
+
+
+@compiled
+def lacking(rules, tally):
+    """The first rule that does not hold; -1 where all do."""
+    for r in range(rules.spec.shape[0]):
+        if lacks(rules, r, tally, np.int64(r)) > 0:
+            return np.int64(r)
+    return np.int64(-1)
+
+
+@inlined
+def lacks(rules, r, tally, row):
+    """The fewest records that must join the group of a row before it can meet the requirement; 0 when it does now."""
+    return gap(tally.histograms, row, tally.sums[row, 0], tally.sums[row, 1], tally.sums[row, 2], rules, r)
+
+
+@compiled
+def summary(histograms, group, rules, r):
     """Size and summary of the histogram of a group."""
-    kind, at = rules[r, KIND], rules[r, FACTS]
+    kind, at = rules.spec[r, KIND], rules.spec[r, FACTS]
     n, first = np.int64(0), 0.0
-    for v in range(rules[r, SIZE]):
+    for v in range(rules.spec[r, SIZE]):
         c = histograms[group, v]
         n += c
         if kind == DISTINCT:
             first += c > 0
         elif kind == ENTROPY:
-            if c > 1:
-                first += facts[at + 3 + c] if c < LOGARITHMS else c * np.log(np.float64(c))
+            first += entropy_term(rules.facts, at, c)
         else:
             first = max(first, np.float64(c))
     return n, first
 
 
 @compiled
-def sides(table, a, start, end, cut, ties, rules, r, facts, histograms):
-    """Whether the records below a cut (and the first ``ties`` equal to it) and the others both meet a requirement.
-
-    For a histogram that is not longer than the records are many; the longer ones go through :func:`keep_allowed`.
-    """
-    kind, row, at = rules[r, KIND], rules[r, ROW], rules[r, FACTS]
-    if kind >= MOMENTS:
-        n, s, q = 0.0, 0.0, 0.0
-        n_right, s_right, q_right = 0.0, 0.0, 0.0
-        for i in range(start, end):
-            v = table[a, i]
-            right = np.float64(v >= cut)
-            if ties > 0 and v == cut:
-                right = 0.0
-                ties -= 1
-            x = facts[at + 1 + np.uint64(table[row, i])]
-            there = np.float64(x == x)
-            x = x if x == x else 0.0
-            left = 1.0 - right
-            # Without a branch on the side, which would be mispredicted for every other record; and not by way of
-            # the sum of both, from which the difference would keep the rounding of the larger side.
-            n += there * left
-            s += x * left
-            q += x * x * left
-            n_right += there * right
-            s_right += x * right
-            q_right += x * x * right
-        if gap(histograms, np.int64(0), n, s, q, rules, r, facts) > 0:
-            return False
-        return gap(histograms, np.int64(1), n_right, s_right, q_right, rules, r, facts) == 0
-    if ties > 0:
-        for i in range(start, end):
-            v = table[a, i]
-            right = np.uint64(v >= cut)
-            if ties > 0 and v == cut:
-                right = np.uint64(0)
-                ties -= 1
-            histograms[right, np.uint64(table[row, i])] += 1
-    else:
-        for i in range(start, end):
-            histograms[np.uint64(table[a, i] >= cut), np.uint64(table[row, i])] += 1
-    good = True
-    for side in range(2):
-        if good:
-            size, first = summary(histograms, side, rules, r, facts)
-            good = gap(histograms, side, np.float64(size), first, 0.0, rules, r, facts) == 0
-        for v in range(rules[r, SIZE]):
-            histograms[side, v] = 0
-    return good
-
-
-@compiled
-def keep_allowed(values, least, good, rules, r, facts, histograms):
-    """Of the ``good`` positions keep those before which, and after which, a requirement holds; returns how many.
-
-    One pass over the values from each end. Where a state says how many records it lacks, the positions up to there
-    are not asked about.
-    """
-    kind, size, at = rules[r, KIND], rules[r, SIZE], rules[r, FACTS]
-    n = values.size
-    one = np.int64(0)  # typed as all groups are, so that nothing is compiled twice
-    kept = 0
-    for side in range(2):
-        count, first, second = 0.0, 0.0, 0.0
-        next_size = 0
-        kept = 0
-        for step in range(n - least):
-            i = step if side == 0 else n - 1 - step
-            v = np.uint64(values[i])
-            if kind >= MOMENTS:
-                x = facts[at + 1 + v]
-                if x == x:
-                    count += 1.0
-                    first += x
-                    second += x * x
-            else:
-                c = histograms[0, v]
-                histograms[0, v] = c + 1
-                count += 1.0
-                if kind == DISTINCT:
-                    first += c == 0
-                elif kind == ENTROPY:
-                    first += (facts[at + 4 + c] if c + 1 < LOGARITHMS else (c + 1) * np.log(np.float64(c + 1))) - (
-                        facts[at + 3 + c] if c < LOGARITHMS else c * np.log(np.float64(c))
-                    )
-                else:
-                    first = max(first, np.float64(c + 1))
-            p = i + 1 - side
-            if good[p] == 0:
-                continue
-            lacking = next_size - (step + 1)
-            if lacking <= 0:
-                lacking = gap(histograms, one, count, first, second, rules, r, facts)
-                next_size = step + 1 + lacking
-            if lacking > 0:
-                good[p] = 0
-            else:
-                kept += 1
-        if kind < MOMENTS:
-            if size <= n:
-                for v in range(size):
-                    histograms[0, v] = 0
-            else:
-                for i in range(n):
-                    histograms[0, values[i]] = 0
-        if kept == 0:
-            return 0
-    return kept
-
-
-@compiled
-def gap(histograms, group, count, first, second, rules, r, facts):
+def gap(histograms, group, count, first, second, rules, r):
     """The fewest records that must join a group before it can meet the requirement; 0 when it does now."""
-    kind = rules[r, KIND]
+    kind = rules.spec[r, KIND]
     n = np.int64(count)
-    p, q = rules[r, P], rules[r, Q]
+    p, q = rules.spec[r, P], rules.spec[r, Q]
     if kind == DISTINCT:
         return max(np.int64(0), p - np.int64(first))
     if kind == SHARE:
@@ -197,24 +189,25 @@ def gap(histograms, group, count, first, second, rules, r, facts):
     if kind == RECURSIVE:
         return _recursive_gap(histograms, group, n, np.int64(first), rules, r)
     if kind == ENTROPY:
-        return _entropy_gap(histograms, group, n, first, rules, r, facts)
+        return _entropy_gap(histograms, group, n, first, rules, r)
     if kind >= MOMENTS:
         product = count * second
         error = 0.0
-        if rules[r, DEPTH] == 0 or product >= EXACT:
-            loose = 4.0 if rules[r, DEPTH] == 1 and second < EXACT else 4.0 * (count + 4.0)
+        if rules.spec[r, DEPTH] == 0 or product >= EXACT:
+            loose = 4.0 if rules.spec[r, DEPTH] == 1 and second < EXACT else 4.0 * (count + 4.0)
             error = loose * ROUNDING * product
-        bound = facts[rules[r, FACTS]] * count * (1.0 - 2.0 * ROUNDING)  # 0.56 · 25 must not come out above 14
+        # 0.56 · 25 must not come out above 14.
+        bound = rules.facts[rules.spec[r, FACTS]] * count * (1.0 - 2.0 * ROUNDING)
         if kind == VARIANCE:
             bound *= count
         return np.int64(0) if count > 0.0 and product - first * first - error >= bound else np.int64(1)
-    return _distance_gap(histograms, group, n, rules, r, facts)
+    return _distance_gap(histograms, group, n, rules, r)
 
 
 @compiled
 def _recursive_gap(histograms, group, n, top, rules, r):
     """The sum of the rarer values grows by one with a record, and the most frequent value does not fall."""
-    p, q, depth = rules[r, P], rules[r, Q], rules[r, DEPTH]
+    p, q, depth = rules.spec[r, P], rules.spec[r, Q], rules.spec[r, DEPTH]
     wanted = top * q // p + 1
     # The l − 1 most frequent values have at most (l − 1)·r1 records, and at least r1 and one of each other.
     if n - (depth - 1) * top >= wanted:
@@ -224,7 +217,7 @@ def _recursive_gap(histograms, group, n, top, rules, r):
         return wanted - rest
     best = histograms.shape[0] - 1
     kept = 0
-    for v in range(rules[r, SIZE]):
+    for v in range(rules.spec[r, SIZE]):
         c = histograms[group, v]
         if c == 0 or (kept == depth - 1 and c <= histograms[best, kept - 1]):
             continue
@@ -241,31 +234,31 @@ def _recursive_gap(histograms, group, n, top, rules, r):
 
 
 @compiled
-def _entropy_gap(histograms, group, n, kept, rules, r, facts):
+def _entropy_gap(histograms, group, n, kept, rules, r):
     """Far from the bound the sum that was kept decides; near it, it is taken anew."""
     if n == 0:
         return np.int64(1)
-    at = rules[r, FACTS]
-    whole = np.log(np.float64(n)) - facts[at]
+    at = rules.spec[r, FACTS]
+    whole = np.log(np.float64(n)) - rules.facts[at]
     room = whole - kept / n
     if room < -SAFE:
         return np.int64(1)
     if room > SAFE:
         return np.int64(0)
-    _, sum_ = summary(histograms, group, rules, r, facts)
+    _, sum_ = summary(histograms, group, rules, r)
     values, least, most = 0, n, np.int64(0)
-    for v in range(rules[r, SIZE]):
+    for v in range(rules.spec[r, SIZE]):
         c = histograms[group, v]
         if c > 0:
             values += 1
             least, most = min(least, c), max(most, c)
-    if whole - sum_ / n >= facts[at + 1] or (least == most and values >= facts[at + 2]):
+    if whole - sum_ / n >= rules.facts[at + 1] or (least == most and values >= rules.facts[at + 2]):
         return np.int64(0)
     return np.int64(1)
 
 
 @compiled
-def _distance_gap(histograms, group, n, rules, r, facts):
+def _distance_gap(histograms, group, n, rules, r):
     """One of n + 1 records moves a share of 1/(n + 1) by no more than the longest distance.
 
     On a tree what must be moved over the road from a node to its parent is what the class has too much or too little
@@ -273,16 +266,16 @@ def _distance_gap(histograms, group, n, rules, r, facts):
     """
     if n == 0:
         return np.int64(1)
-    p, q, depth, total = rules[r, P], rules[r, Q], rules[r, DEPTH], rules[r, TOTAL]
-    size, at = rules[r, SIZE], rules[r, FACTS]
+    p, q, depth, total = rules.spec[r, P], rules.spec[r, Q], rules.spec[r, DEPTH], rules.spec[r, TOTAL]
+    size, at = rules.spec[r, SIZE], rules.spec[r, FACTS]
     extra = histograms.shape[0] - 1
     for v in range(size):
-        histograms[extra, v] = histograms[group, v] * total - np.int64(facts[at + v]) * n
+        histograms[extra, v] = histograms[group, v] * total - np.int64(rules.facts[at + v]) * n
     moved = 0.0  # a sum of whole numbers: exact below 2^53
     for v in range(size - 1, -1, -1):
         below = histograms[extra, v]
-        moved += facts[at + 2 * size + v] * abs(below)
-        parent = np.int64(facts[at + size + v])
+        moved += rules.facts[at + 2 * size + v] * abs(below)
+        parent = np.int64(rules.facts[at + size + v])
         if parent >= 0:
             histograms[extra, parent] += below
     full = np.float64(n) * np.float64(total) * np.float64(depth)

@@ -211,7 +211,7 @@ class LocalClasses(Classes):
         >>> found.order.tolist(), found.starts.tolist(), found.low.tolist(), found.high.tolist()
         ([1, 0, 2], [0, 1, 3], [[2], [0]], [[2], [1]])
         """
-        from rothko.kernels.distinct import arrange
+        from rothko.kernels.order import arrange
 
         order, starts = arrange(class_of.astype(np.int32), classes)
         low, high = (np.empty((classes, len(encoded.lines)), dtype=np.int32) for _ in range(2))
@@ -256,7 +256,7 @@ class ColumnClasses(Classes):
 
     def gathered(self, i: int, codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The records by the part that they are in on a line, and where each begins, given their codes there."""
-        from rothko.kernels.distinct import arrange
+        from rothko.kernels.order import arrange
 
         order, starts = arrange(self.parts[i].of_code[codes], len(self.parts[i].low))
         return order, starts

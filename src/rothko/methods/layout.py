@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,38 +13,47 @@ from rothko.data.line import Line
 from rothko.privacy.requirement import Requirement
 from rothko.workload.criteria import AddRow
 
-
-class Layout(NamedTuple):
-    """Lines; see :func:`rothko.kernels.mondrian.grow.grow`, and :func:`rothko.kernels.mondrian.median.width_of` for
-    their NCP.
-    """
-
-    lines: NDArray[np.int64]
-    """(lines, 6): kind, number of codes, missing code or -1, offset into ``places``, into ``tree``, into ``leaf``."""
-    places: NDArray[np.float64]
-    """How far each code of an ordered line lies from the first."""
-    scales: NDArray[np.float64]
-    """(lines, 2): weight, and how far the last code lies from the first."""
-    tree: NDArray[np.int32]
-    """(nodes, 5) of all hierarchies: parent, first code, last code, first child, children."""
-    leaf: NDArray[np.int32]
-    """The node of each leaf of all hierarchies."""
+if TYPE_CHECKING:
+    from rothko.kernels.boxes import Lines
+    from rothko.kernels.rules import Rules
 
 
-def lay_out(given: Sequence[Line]) -> Layout:
+def lay_out(given: Sequence[Line]) -> Lines:
     """The arrays of some lines."""
-    lines = np.zeros((len(given), 6), dtype=np.int64)
+    from rothko.kernels.boxes import Lines
+
+    spec = np.zeros((len(given), 6), dtype=np.int64)
     places, trees, leaves = [np.empty(0)], [np.empty((0, 5), dtype=np.int32)], [np.empty(0, dtype=np.int32)]
     for i, line in enumerate(given):
         offsets = [sum(map(len, parts)) for parts in (places, trees, leaves)]
-        lines[i] = (line.kind, line.size, line.missing_code, *offsets)
+        spec[i] = (line.kind, line.size, line.missing_code, *offsets)
         places.append(line.places)
         if line.tree is not None:
             t = line.tree
             trees.append(np.column_stack([t.parent, t.low, t.high, t.first_child, t.n_children]).astype(np.int32))
             leaves.append(t.leaf)
     scales = np.array([(line.weight, line.span) for line in given], dtype=np.float64).reshape(-1, 2)
-    return Layout(lines, np.concatenate(places), scales, np.concatenate(trees), np.concatenate(leaves))
+    return Lines(spec, np.concatenate(places), scales, np.concatenate(trees), np.concatenate(leaves))
+
+
+class Rows(list[NDArray[np.int32]]):
+    """Rows of codes for a kernel; what several requirements or tasks look at is one row.
+
+    >>> rows = Rows(before=3)
+    >>> [rows.add(name, np.zeros(2, dtype=np.int32)) for name in ("disease", "pay", "disease")], len(rows)
+    ([3, 4, 3], 2)
+    """
+
+    def __init__(self, given: Iterable[NDArray[np.int32]] = (), *, before: int = 0) -> None:
+        super().__init__(given)
+        self._before, self._place = before, dict[str, int]()
+
+    def add(self, name: str, codes: NDArray[np.int32]) -> int:
+        """The place of a row, which is appended where there is none of this name; ``before`` others precede all."""
+        if name not in self._place:
+            self._place[name] = self._before + len(self)
+            self.append(codes)
+        return self._place[name]
 
 
 def fewest(requirements: Sequence[Requirement]) -> int:
@@ -52,13 +61,10 @@ def fewest(requirements: Sequence[Requirement]) -> int:
     return max((1, *(r.least for r in requirements)))
 
 
-def rules_of(
-    encoded: Encoded, requirements: Sequence[Requirement], add_row: AddRow
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """What is asked of sensitive values as rules, and their numbers one after the other.
+def rules_of(encoded: Encoded, requirements: Sequence[Requirement], add_row: AddRow) -> Rules:
+    """What is asked of sensitive values; a requirement with bins of its own gets a row of its own."""
+    from rothko.kernels.rules import Rules
 
-    See :mod:`rothko.kernels.rules`. A requirement with bins of its own gets a row of its own.
-    """
     rules: list[tuple[int, ...]] = []
     facts: list[NDArray[np.float64]] = [np.empty(0)]
     for requirement in requirements:
@@ -74,4 +80,4 @@ def rules_of(
             row = add_row(f"bins of {requirement!r}", rule.bins[codes])
         rules.append((rule.kind, row, rule.size, *rule.ratio, rule.depth, rule.total, sum(map(len, facts))))
         facts.append(rule.facts)
-    return np.array(rules, dtype=np.int64).reshape(-1, 8), np.concatenate(facts)
+    return Rules(np.array(rules, dtype=np.int64).reshape(-1, 8), np.concatenate(facts))

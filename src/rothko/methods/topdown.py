@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,12 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
 from rothko.methods.classes import LocalClasses
-from rothko.methods.layout import Layout, fewest, lay_out, rules_of
+from rothko.methods.layout import Rows, fewest, lay_out, rules_of
 from rothko.methods.method import LocalMethod, Progress, flag
 from rothko.privacy.requirement import Requirement
+
+if TYPE_CHECKING:
+    from rothko.kernels.topdown import Groups, Records
 
 MOST = 100_000
 """Records that are taken without ``force``."""
@@ -73,18 +76,15 @@ class TopDown(LocalMethod):
             )
         from rothko.kernels import topdown as kernel
 
-        k, lines = fewest(requirements), lay_out(encoded.lines)
-        layout = (*lines, *kernel.look_up(*lines))
-        drawn = np.random.default_rng(seed).permutation(encoded.rows)
-        table = np.ascontiguousarray(encoded.codes.T[drawn])
-        places, starts = kernel.bisect(table, k, *layout)
-        order, table = drawn[places], table[places]
-        groups = (*_room(lines), *kernel.open_groups(table, starts, *layout))
-        _adjust(table, k, np.diff(starts), (*groups, *layout), progress)
-        head, following = groups[3:5]
-        made = np.count_nonzero(head >= 0)
-        _join(table, encoded, order, requirements, (*groups, *layout))
-        of_place, classes = kernel.class_of(head, following)
+        k, drawn = fewest(requirements), np.random.default_rng(seed).permutation(encoded.rows)
+        records = kernel.look_up(np.ascontiguousarray(encoded.codes.T[drawn]), lay_out(encoded.lines))
+        places, starts = kernel.bisect(records, k)
+        order, records = drawn[places], records._replace(codes=records.codes[places])
+        groups = kernel.open_groups(records, starts)
+        _adjust(records, groups, k, progress)
+        made = np.count_nonzero(groups.head >= 0)
+        _join(records, groups, encoded, order, requirements)
+        of_place, classes = kernel.class_of(groups.head, groups.following)
         class_of = np.empty_like(of_place)
         class_of[order] = of_place
         partition = LocalClasses.of(encoded, class_of, classes)
@@ -97,55 +97,34 @@ class TopDown(LocalMethod):
         return replace(partition, notes=(note,))
 
 
-def _room(layout: Layout) -> tuple[NDArray[np.int64], ...]:
-    """Room for two sets of values of the nominal lines, and the stamps that mark them."""
-    from rothko.kernels.topdown import offsets_of
-
-    marks = int(offsets_of(layout.lines)[-1])
-    return np.zeros(marks, dtype=np.int64), np.zeros(marks, dtype=np.int64), np.zeros(2, dtype=np.int64)
-
-
-def _adjust(
-    table: NDArray[np.int32], k: int, size: NDArray[np.int64], groups: tuple[Any, ...], progress: Progress
-) -> None:
+def _adjust(records: Records, groups: Groups, k: int, progress: Progress) -> None:
     """Give every group k records, some groups at a time."""
     from rothko.kernels.topdown import adjust
 
-    small = np.flatnonzero(size < k) if len(size) > 1 else np.empty(0, dtype=np.int64)
+    rows = len(records.codes)
+    small = np.flatnonzero(groups.size < k) if len(groups.size) > 1 else np.empty(0, dtype=np.int64)
     queue = np.concatenate([small, small])  # a group that is still too small waits once more, behind all others
     begin, end, told = 0, len(small), 0
     while begin < end:
         last = min(begin + STEP, end)
-        end = adjust(table, k, queue, begin, last, end, *groups)
+        end = adjust(records, groups, k, queue, begin, last, end)
         begin = last
-        done = len(table) * begin // (end + 1)
+        done = rows * begin // (end + 1)
         progress(max(done - told, 0))
         told = max(done, told)
-    progress(len(table) - told)
+    progress(rows - told)
 
 
 def _join(
-    table: NDArray[np.int32],
-    encoded: Encoded,
-    order: NDArray[np.int64],
-    requirements: Sequence[Requirement],
-    groups: tuple[Any, ...],
+    records: Records, groups: Groups, encoded: Encoded, order: NDArray[np.int64], requirements: Sequence[Requirement]
 ) -> None:
     """Merge classes until each meets every requirement, some classes at a time."""
     from rothko.kernels.topdown import join
 
-    rows: list[NDArray[np.int32]] = []
-    place: dict[str, int] = {}
-
-    def add_row(name: str, codes: NDArray[np.int32]) -> int:
-        if name not in place:
-            place[name] = len(rows)
-            rows.append(codes[order])
-        return place[name]
-
-    rules, facts = rules_of(encoded, requirements, add_row)
-    if len(rules) == 0:
+    rows = Rows()
+    rules = rules_of(encoded, requirements, rows.add)
+    if len(rules.spec) == 0:
         return
-    count = len(groups[3])
+    sensitive, count = np.stack([codes[order] for codes in rows]), len(groups.head)
     for begin in range(0, count, STEP):
-        join(table, np.stack(rows), rules, facts, begin, min(begin + STEP, count), *groups)
+        join(records, groups, sensitive, rules, begin, min(begin + STEP, count))

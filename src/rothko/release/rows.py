@@ -146,7 +146,8 @@ def random_order(
     >>> sorted(order.tolist())
     [0, 1, 2]
     """
-    from rothko.kernels.order import fold_numbers, order_by_key
+    from rothko.kernels.numbers import fold_numbers
+    from rothko.kernels.order import order_by_key
 
     keys = row_keys(kept, seed, rows=kept.num_rows if classes is None else len(classes))
     if classes is not None:
@@ -168,7 +169,7 @@ def row_keys(kept: pa.Table, seed: int, *, rows: int | None = None) -> NDArray[n
 
 def _class_keys(shown: Iterable[Published]) -> NDArray[np.uint64]:
     """A hash of what each class publishes: the same for classes that publish the same."""
-    from rothko.kernels.order import fold_numbers
+    from rothko.kernels.numbers import fold_numbers
 
     keys = np.empty(0, dtype=np.uint64)
     for column in shown:
@@ -181,7 +182,7 @@ def _class_keys(shown: Iterable[Published]) -> NDArray[np.uint64]:
 
 def _fold(column: pa.ChunkedArray, keys: NDArray[np.uint64]) -> None:
     """Take a column into the hash of every row: by value, whatever its type and encoding."""
-    from rothko.kernels.order import fold_bytes, fold_numbers
+    from rothko.kernels.numbers import fold_bytes, fold_numbers
 
     array = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if pa.types.is_dictionary(array.type):

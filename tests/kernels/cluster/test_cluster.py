@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
 from rothko.data.typed import typed
+from rothko.kernels import rules as kr
 from rothko.kernels.cluster import greedy as cluster
-from rothko.kernels.cluster import hull, tally
+from rothko.kernels.cluster import hull
 from rothko.kernels.cluster import repair as steps_of_repair
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.repair import ALL
@@ -88,21 +89,20 @@ class Laid:
         self.tuples = records(encoded)
         self.plain = Boxes(encoded.lines)
         self.lines, self.x = lay_out_whole(encoded.lines, encoded.codes)
-        self.spec, self.tree, self.leaf, self.table, words = self.lines
         self.classes = max(class_of) + 1
         self.members = [[t for t, c in zip(self.tuples, class_of, strict=True) if c == i] for i in range(self.classes)]
-        self.boxes = hull.room(self.spec, words, self.classes + 1)
+        self.boxes = hull.room(self.lines, self.classes + 1)
         begun = set()
         for t, c in enumerate(class_of):
             if c not in begun:
                 begun.add(c)
-                hull.begin(self.spec, self.leaf, *self.boxes, c, self.x, t)
+                hull.begin(self.lines, self.boxes, c, self.x, t)
             else:
-                hull.join_all(self.spec, self.tree, *self.boxes, c, self.x, t)
+                hull.join_all(self.lines, self.boxes, c, self.x, t)
         self.size = np.array([len(group) for group in self.members], dtype=np.int64)
 
     def ncp(self, c: int) -> int:
-        return int(hull.ncp(self.spec, self.tree, *self.boxes[:3], c))
+        return int(hull.ncp(self.lines, self.boxes, c))
 
     def close_to_the_loss_that_is_measured(self) -> None:
         """NCP in whole numbers is Σ weight · NCP / Σ weight · 2^24, but for rounding."""
@@ -115,17 +115,17 @@ class Laid:
         assert np.abs(whole - measured).max() <= loose
 
     def equal_to_the_twin(self) -> None:
-        twin, (low, high, mix, bits) = self.plain, self.boxes
+        twin = self.plain
         n, d = len(self.tuples), len(self.encoded.lines)
         cost = np.array([twin.ncp(group) for group in self.members])
         assert [self.ncp(c) for c in range(self.classes)] == cost.tolist()
-        together, chain = np.empty(self.classes, dtype=np.int32), hull.room_for_chain(self.spec)
+        together, chain = np.empty(self.classes, dtype=np.int32), hull.room_for_chain(self.lines)
         for c in range(self.classes):
-            hull.unions(self.spec, self.tree, low, high, mix, bits, c, self.classes, together, chain)
+            hull.unions(self.lines, self.boxes, c, self.classes, together, chain)
             both = [twin.ncp(self.members[c] + other) for other in self.members]
             assert together.tolist() == both
             for b in range(self.classes):
-                assert hull.union(self.spec, self.tree, *self.boxes, c, *self.boxes, b) == both[b]
+                assert hull.union(self.lines, self.boxes, c, self.boxes, b) == both[b]
         after = np.empty(self.classes, dtype=np.int32)
         some = random.Random(n).sample(range(n), min(n, 12))
         joining = {(t, c): twin.ncp([*self.members[c], self.tuples[t]]) for t in some for c in range(self.classes)}
@@ -134,15 +134,14 @@ class Laid:
             rises = [(self.size[c] + amount) * joining[t, c] - self.size[c] * cost[c] for c in range(self.classes)]
             others = [c for c in range(self.classes) if c != skip]
             found, rise = hull.least_rise(
-                self.spec, self.tree, self.table, *self.boxes, self.classes, self.x, t, amount, self.size, cost, after,
-                skip,
-            )  # fmt: skip
+                self.lines, self.boxes, self.classes, self.x, t, amount, self.size, cost, after, skip
+            )
             best = min(others, key=rises.__getitem__, default=-1)
             assert (found, rise) == ((best, rises[best]) if others else (-1, 2**62))
         each, total = np.zeros((d, n), dtype=np.int32), np.zeros(n, dtype=np.int32)
         for c in range(self.classes):  # ``each`` and ``total`` go on from what they were for the class before
             for a in range(d):
-                hull.weigh(self.spec, self.tree, *self.boxes, a, c, self.x, n, each, total, chain)
+                hull.weigh(self.lines, self.boxes, a, c, self.x, n, each, total, chain)
             assert [total[t] for t in some] == [joining[t, c] for t in some]
             assert (each.sum(axis=0) == total).all()
 
@@ -181,7 +180,7 @@ def test_a_hierarchy_too_large_for_a_table_is_walked() -> None:
     policy = Policy.quick(["city"], qi=["city"], k=2, hierarchies={"city": {"tree": tree}})
     encoded = encode(typed(pa.table({"city": names}), policy), policy)
     laid = Laid(encoded, (np.arange(1200) // 240).tolist())
-    assert laid.spec[0, hull.TABLE] == -1
+    assert laid.lines.spec[0, hull.TABLE] == -1
     laid.close_to_the_loss_that_is_measured()
     classes = [0, 1, 1, 0]
     members = [{0, 700}, {30, 60}]
@@ -192,7 +191,7 @@ def test_a_hierarchy_too_large_for_a_table_is_walked() -> None:
 
 def test_a_copied_box_is_the_same() -> None:
     laid = Laid(odd_lines(), [i % 4 for i in range(300)])
-    hull.copy_box(*laid.boxes, 2, *laid.boxes, 4)
+    hull.copy_box(laid.boxes, 2, laid.boxes, 4)
     assert laid.ncp(4) == laid.ncp(2) > 0
     for part in laid.boxes:
         np.testing.assert_array_equal(part[:, 4], part[:, 2])
@@ -215,22 +214,22 @@ class Counted:
                 self.rows.append(codes)
             return names[name]
 
-        self.rules, self.facts = rules_of(self.encoded, case.requirements, add_row)
+        self.rules = rules_of(self.encoded, case.requirements, add_row)
         self.asked = [r for r in case.requirements if r.column and r.rule(self.encoded.sensitive[r.column].domain)]
         self.values = np.stack(self.rows) if self.rows else np.empty((0, self.encoded.rows), dtype=np.int32)
-        self.room = tally.room(self.rules)
+        self.tally = kr.room_for(self.rules, 1)
         self.held: list[int] = []
 
     def count(self, t: int, amount: int) -> None:
-        tally.count(self.values, t, amount, self.rules, self.facts, *self.room)
+        kr.count(self.rules, self.tally, self.values, t, amount)
         self.held += [t] * amount
 
     def lacking(self) -> int:
-        return int(tally.lacking(self.rules, self.facts, *self.room))
+        return int(kr.lacking(self.rules, self.tally))
 
     def helps(self, r: int, t: int) -> bool:
-        row = self.rules[r, 1]
-        return bool(tally.helps(self.values[row, t], r, self.rules, self.facts, *self.room))
+        row = self.rules.spec[r, kr.ROW]
+        return bool(cluster.helps(self.values[row, t], r, self.rules, self.tally))
 
     def unmet(self) -> int:
         """The first requirement that NumPy finds wanting; -1 for none."""
@@ -262,7 +261,7 @@ def test_tallies_decide_as_the_requirements_do(name: str, data: st.DataObject) -
     case = Case({"q": list(range(n)), "s": column}, {"q": {}}, tuple(requirements))
     counted = Counted(case)
     for again in range(2):
-        tally.clear(counted.rules, *counted.room)
+        kr.clear(counted.rules, counted.tally)
         counted.held = []
         for t in cells.sample(range(n), n):
             counted.count(t, 1 if again else cells.randint(1, 3))
@@ -324,14 +323,15 @@ class Table:
 
     def group(self, way: int) -> Entries:
         found = cluster.group_block(
-            *self.tuples.lines, self.tuples.x, self.tuples.counts, self.tuples.values, *self.tuples.arguments, way, SEED
-        )
+            self.tuples.lines, self.tuples.x, self.tuples.counts, self.tuples.values, self.tuples.k, self.tuples.rules,
+            way, SEED,
+        )  # fmt: skip
         return Entries(*found)
 
     def repair(self, entries: Entries, *, absorb: bool = False, passes: int = 1, steps: int = 0) -> Entries:
         return Entries(
             *steps_of_repair.repair(
-                *self.tuples.lines, self.tuples.x, self.tuples.values, *self.tuples.arguments, entries.tuples,
+                self.tuples.lines, self.tuples.x, self.tuples.values, self.tuples.k, self.tuples.rules, entries.tuples,
                 entries.classes, entries.amounts, entries.count, absorb, passes, ALL, steps, 6, SEED,
             )
         )  # fmt: skip
@@ -415,6 +415,8 @@ class Steps:
         n, total = len(entries.tuples), int(entries.amounts.sum())
         room, most = n + total, max(entries.count, total // t.k) + 3
         self.m = entries.count
+        boxes = hull.room(t.lines, most)
+        self.size, self.cost = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
         self.held, self.amounts = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
         self.follow, self.head = np.full(room, -1, dtype=np.int64), np.full(most, -1, dtype=np.int64)
         self.held[:n], self.amounts[:n] = entries.tuples, entries.amounts
@@ -422,35 +424,26 @@ class Steps:
             self.follow[e], self.head[c] = self.head[c], e
         self.follow[n:-1] = np.arange(n + 1, room)
         self.free = np.int64(n)
-        self.lines, self.boxes = t.lines[:4], hull.room(t.lines.spec, t.lines.words, most)
-        self.size, self.cost = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
         self.size[: self.m] = np.bincount(entries.classes, weights=entries.amounts, minlength=self.m)
-        self.after = np.empty(most, dtype=np.int32)
-        self.rules = (t.values, t.rules, t.facts, *tally.room(t.rules))
-        spec, tree, leaf, _ = self.lines
+        self.block = steps_of_repair.Block(t.lines, t.x, t.values, t.rules, kr.room_for(t.rules, 1))
+        self.classes = steps_of_repair.Classes(
+            boxes, self.size, self.cost, self.head, self.held, self.amounts, self.follow, np.empty(most, dtype=np.int32)
+        )
         for c in range(self.m):
-            steps_of_repair._box(spec, tree, leaf, *self.boxes, c, t.x, self.held, self.follow, self.head[c])
-            self.cost[c] = hull.ncp(spec, tree, *self.boxes[:3], c)
+            self.cost[c] = steps_of_repair._box(self.block, self.classes, c)
 
     def dissolve(self) -> None:
-        spec, tree, _, table = self.lines
-        self.m = steps_of_repair._dissolve(
-            spec, tree, table, *self.boxes, self.m, self.table.tuples.x, self.size, self.cost, self.after, self.held,
-            self.amounts, self.follow, self.head, *self.rules, np.argsort(-self.cost[: self.m]),
-        )  # fmt: skip
+        order = np.argsort(-self.cost[: self.m])
+        self.m = steps_of_repair._dissolve(self.block, self.classes, self.m, order)
 
     def move(self, tries: int = ALL) -> None:
-        steps_of_repair._move(
-            *self.lines, *self.boxes, self.m, self.table.tuples.x, self.table.tuples.k, self.size, self.cost,
-            self.after, self.held, self.amounts, self.follow, self.head, *self.rules, np.argsort(-self.cost[: self.m]),
-            tries,
-        )  # fmt: skip
+        order = np.argsort(-self.cost[: self.m])
+        steps_of_repair._move(self.block, self.classes, self.m, self.table.tuples.k, order, tries)
 
     def recluster(self) -> None:
         self.m, self.free = steps_of_repair._recluster(
-            *self.lines, *self.boxes, self.m, self.table.tuples.x, self.table.tuples.k, self.size, self.cost, self.held,
-            self.amounts, self.follow, self.head, self.free, *self.rules, 10, 6, np.array([SEED]),
-        )  # fmt: skip
+            self.block, self.classes, self.m, self.table.tuples.k, self.free, 10, 6, np.array([SEED])
+        )
 
     def groups(self) -> list[Group]:
         found = []

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
-from rothko.kernels import boxes, sort
+from rothko.kernels import boxes
+from rothko.kernels import order as ko
 from rothko.kernels.curve import diverse, hilbert, idistance, merge, onedim
 from rothko.kernels.curve.hilbert import BLOCK
-from rothko.kernels.sort import FEW, MANY
+from rothko.kernels.order import FEW, MANY
 from rothko.methods.layout import lay_out, rules_of
 from tests.strategies.tables import Case, cases, unhurried
 from tests.twins import curve as plain_curves
@@ -92,19 +93,18 @@ def test_sorting_by_words_is_stable_and_lexicographic(size: int, most: int) -> N
         keys[0] %= np.uint64(max(most // 50, 1) if words > 1 else most - 1 or 1)  # ties that the next word decides
         order = np.sort(chosen.choice(size + 5, size, replace=False)).astype(np.int32)
         expected = order[np.lexsort(keys[::-1, order])]
-        np.testing.assert_array_equal(sort.sort_by_words(keys, order.copy()), expected)
+        np.testing.assert_array_equal(ko.sort_by_words(keys, order.copy()), expected)
 
 
 def test_records_are_shared_out_by_their_first_word() -> None:
     keys = np.random.default_rng(3).integers(0, 100, (2, 1000), dtype=np.uint64)
     for cuts in ([], [50], [0, 7, 7 + 1, 99], [100]):
-        part, sizes = np.empty(1000, dtype=np.int16), np.empty(len(cuts) + 1, dtype=np.int64)
-        order = np.empty(1000, dtype=np.int32)
-        sort.share_out(keys, np.array(cuts, dtype=np.uint64), part, sizes)
-        sort.collect(part, sizes, order)
+        part = np.empty(1000, dtype=np.int32)
+        ko.share_out(keys, np.array(cuts, dtype=np.uint64), part)
+        order, starts = ko.arrange(part, len(cuts) + 1)
         expected = np.searchsorted(np.array(cuts, dtype=np.uint64), keys[0], side="right")
         np.testing.assert_array_equal(part, expected)
-        np.testing.assert_array_equal(sizes, np.bincount(expected, minlength=len(cuts) + 1))
+        np.testing.assert_array_equal(np.diff(starts), np.bincount(expected, minlength=len(cuts) + 1))
         np.testing.assert_array_equal(order, np.argsort(expected, kind="stable"))
 
 
@@ -136,11 +136,11 @@ def test_the_box_of_some_records_is_what_they_have(case: Case, seed: int) -> Non
     starts = np.array(sorted({0, n, *inner}))
     groups = [members[a:b].tolist() for a, b in itertools.pairwise(starts.tolist())]
     expected = [plain_curves.ncp(encoded.lines, rows[group].tolist()) for group in groups]
-    state = boxes.room(layout.lines)
+    state = boxes.room(layout)
     for g, (a, b) in enumerate(itertools.pairwise(starts.tolist())):
-        assert boxes.ncp_of(rows, members, a, b, g, *layout, state) == expected[g]
+        assert boxes.ncp_of(rows, members, a, b, g, layout, state) == expected[g]
     lost = sum(len(group) * penalty for group, penalty in zip(groups, expected, strict=True))
-    assert boxes.loss_of(rows, members, starts, *layout) == pytest.approx(lost)
+    assert boxes.loss_of(rows, members, starts, layout) == pytest.approx(lost)
     low, high = (np.full((len(groups), len(encoded.lines)), -1, dtype=np.int32) for _ in range(2))
     boxes.bounds_of(rows, members, starts, 0, len(groups), low, high)
     assert low.tolist() == [rows[group].min(axis=0).tolist() for group in groups]
@@ -154,7 +154,7 @@ def test_the_box_of_some_records_is_what_they_have(case: Case, seed: int) -> Non
 # ── optimal groups ───────────────────────────────────────────────────────────────────────────────
 
 
-def packed_of(rows: np.ndarray, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def packed_of(rows: np.ndarray, lines: boxes.Lines) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     word, shift, words = onedim.fields_of(lines)
     packed = np.full((len(rows), words), 77, dtype=np.uint64)
     onedim.pack(rows, word, shift, 0, len(rows), packed)
@@ -177,11 +177,11 @@ def test_the_costs_of_groups_are_those_of_their_boxes(case: Case, seed: int, k: 
         for j in range(i + k, min(i + 2 * k, n + 1))
     }
     most = plain_curves.ncp(encoded.lines, rows.tolist())
-    packed = packed_of(rows, layout.lines)
+    packed = packed_of(rows, layout)
     for first in range(0, n - k + 1, block):
         last = min(first + block, n - k + 1)
         costs = np.full((last - first, k), -1.0)
-        onedim.box_costs(rows, *packed, ends, *layout, k, most, first, last, costs)
+        onedim.box_costs(rows, *packed, ends, layout, k, most, first, last, costs)
         for i in range(first, last):
             for s in range(min(k, n - i - k + 1)):
                 assert costs[i - first, s] == (k + s) * penalties[i, i + k + s]
@@ -190,7 +190,7 @@ def test_the_costs_of_groups_are_those_of_their_boxes(case: Case, seed: int, k: 
 @pytest.mark.parametrize("sizes", [(2,), (3, 1, 70_000), (2**31 - 1, 2**31 - 1, 2), (9, 5, 2, 80) * 8])
 def test_packed_codes_can_be_read_again_and_leave_the_top_bits_free(sizes: tuple[int, ...]) -> None:
     chosen = np.random.default_rng(0)
-    lines = np.array([(0, size, -1, 0, 0, 0) for size in sizes])
+    lines = lay_out([])._replace(spec=np.array([(0, size, -1, 0, 0, 0) for size in sizes]))
     rows = np.array([[0, size - 1, *chosen.integers(0, size, 20)] for size in sizes], dtype=np.int32).T
     packed, word, shift = packed_of(np.ascontiguousarray(rows), lines)
     taken: set[tuple[int, int]] = set()
@@ -251,19 +251,19 @@ def test_groups_are_joined_in_the_best_way(case: Case, seed: int, k: int) -> Non
         group = members[starts[b] : starts[e]]
         return len(group) * plain_curves.ncp(encoded.lines, rows[group].tolist())
 
-    found = onedim.join_groups(rows, members, starts, k, *layout)
+    found = onedim.join_groups(rows, members, starts, k, layout)
     assert set(found.tolist()) <= set(starts.tolist())
     assert (np.diff(found) >= k).all()
     expected = plain_curves.joined(np.diff(starts).tolist(), k, loss)
-    assert boxes.loss_of(rows, members, found, *layout) == pytest.approx(expected)
+    assert boxes.loss_of(rows, members, found, layout) == pytest.approx(expected)
 
 
 # ── diverse groups ───────────────────────────────────────────────────────────────────────────────
 
 
-def nowhere(n: int) -> tuple[np.ndarray, ...]:
+def nowhere(n: int) -> tuple[np.ndarray, boxes.Lines]:
     """Records without quasi-identifiers, for what needs none."""
-    return np.zeros((n, 0), dtype=np.int32), *lay_out([])
+    return np.zeros((n, 0), dtype=np.int32), lay_out([])
 
 
 @st.composite
@@ -333,7 +333,7 @@ def test_diverse_groups_equal_their_twin_in_space(case: Case, seed: int, size: i
     if max(values.count(value) for value in values) * size > n:
         return
     layout = lay_out(encoded.lines)
-    found = diverse.diverse_groups(np.array(values, dtype=np.int32), max(values) + 2, size, np.empty(0), rows, *layout)
+    found = diverse.diverse_groups(np.array(values, dtype=np.int32), max(values) + 2, size, np.empty(0), rows, layout)
     groups = as_groups(found)
     check_diverse(groups, values, size)
     assert groups == plain_curves.diverse_groups(
@@ -367,10 +367,10 @@ def test_merging_equals_its_twin(case: Case, seed: int) -> None:
         columns.append(codes[order])
         return len(columns) - 1
 
-    rules, facts = rules_of(encoded, case.requirements, add_row)
-    if not len(rules):
+    rules = rules_of(encoded, case.requirements, add_row)
+    if not len(rules.spec):
         return
-    found = merge.merge_groups(np.stack(columns), members, starts, rules, facts, rows, *layout)
+    found = merge.merge_groups(np.stack(columns), members, starts, rules, rows, layout)
     asked = [r for r in case.requirements if r.column is not None and r.rule(encoded.sensitive[r.column].domain)]
     about = plain_curves.about_values(asked, case.columns)
 

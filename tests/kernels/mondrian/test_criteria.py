@@ -33,7 +33,7 @@ def as_plain(arrays: Problem, table: np.ndarray) -> plain.Workload:
         codes = [None if code >= labels else code for code in table[row].tolist()]
         held = codes if kind == 0 else [None if code is None else int(c.numbers[begins + code]) for code in codes]
         group = table[group_row].tolist() if groups > 1 else [0] * table.shape[1]
-        seen = {a for a in range(len(arrays.layout.lines)) if c.features[t, a]}
+        seen = {a for a in range(len(arrays.lines.spec)) if c.features[t, a]}
         targets.append(plain.Target(kind == 0, held, group, float(c.factors[t]), seen))
     boxes = [tuple(zip(*box, strict=True)) for box in zip(c.box_low.tolist(), c.box_high.tolist(), strict=True)]
     queries = [plain.Query(box, weight) for box, weight in zip(boxes, c.weights.tolist(), strict=True)]

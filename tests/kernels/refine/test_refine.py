@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rothko.kernels.distinct import arrange, number
+from rothko.kernels.order import arrange, number
 from rothko.kernels.refine.gains import choose_cut
 from rothko.methods.refine.refine import distinct
 from tests.strategies.tables import unhurried

@@ -12,10 +12,14 @@ callers give a block of neighbours at a time.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rothko.kernels import compiled, inlined
-from rothko.kernels.cluster import hull, tally
+from rothko.kernels.boxes import ORDERED, TREE
+from rothko.kernels.cluster import hull
 from rothko.kernels.cluster.hull import (
     ABSENT,
     BEGIN,
@@ -35,13 +39,29 @@ from rothko.kernels.cluster.hull import (
     labels_cost,
     least_rise,
     ncp,
+    own,
     room_for_chain,
     weigh,
     width,
 )
-from rothko.kernels.cluster.tally import clear, count, helps, lacking
-from rothko.kernels.mondrian.nodes import ORDERED, TREE
-from rothko.kernels.rules import ROW
+from rothko.kernels.numbers import draw
+from rothko.kernels.rules import (
+    CLOSE,
+    DISTINCT,
+    ENTROPY,
+    FACTS,
+    MOMENTS,
+    RECURSIVE,
+    ROW,
+    SHARE,
+    TOTAL,
+    Rules,
+    clear,
+    count,
+    lacking,
+    room_for,
+)
+from rothko.kernels.rules import KIND as RULE
 
 # Ways of grouping, which may be combined: begin with any tuple rather than that of most records; take of the last
 # tuple no more records than are needed; try lifting too.
@@ -50,33 +70,94 @@ RANDOM, PARTLY, LIFTING = 1, 2, 4
 TAKEN = np.int32(1 << 29)
 """Added to the NCP of tuples that are used up; above any NCP."""
 
-room_for_boxes, room_for_values = hull.room, tally.room
+room_for_boxes = hull.room
 
 
-@inlined
-def draw(random, n):
-    """A number below n."""
-    random[0] = random[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-    return np.int64((random[0] >> np.uint64(33)) % np.uint64(n))
+class Pool(NamedTuple):
+    """Tuples that are in no class yet; the first so many count."""
+
+    x: NDArray[np.int32]
+    """(lines, tuples): places on the lines."""
+    who: NDArray[np.int64]
+    """Their numbers."""
+    left: NDArray[np.int64]
+    """How many records there are of each."""
+    values: NDArray[np.int32]
+    """(columns, tuples): sensitive values."""
+
+
+class Entries(NamedTuple):
+    """So many records of a tuple in a class, one entry after the other."""
+
+    tuples: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    amounts: NDArray[np.int64]
+
+
+class Work(NamedTuple):
+    """Arrays to work in."""
+
+    each: NDArray[np.int32]
+    """(lines, tuples): what NCP becomes, and the sum over lines."""
+    total: NDArray[np.int32]
+    taken: NDArray[np.int64]
+    some: NDArray[np.int64]
+    out: NDArray[np.int32]
+    """(lines, tuples): whether a tuple is outside; on how many lines, and the sum of these lines."""
+    outs: NDArray[np.int32]
+    where: NDArray[np.int32]
+    gains: NDArray[np.int64]
+    chain: NDArray[np.int32]
 
 
 @compiled
-def room(spec, tuples, records):
+def room(lines, tuples, records):
     """Arrays to work in, for so many tuples and records."""
-    d = spec.shape[0]
+    d = lines.spec.shape[0]
     widest = tuples
     for a in range(d):
-        widest = max(widest, np.int64(spec[a, SIZE]))
+        widest = max(widest, np.int64(lines.spec[a, SIZE]))
     each, total = np.empty((d, tuples), dtype=np.int32), np.empty(tuples, dtype=np.int32)
     taken, some = np.empty(records, dtype=np.int64), np.empty(records, dtype=np.int64)
     out, outs = np.empty((d, tuples), dtype=np.int32), np.empty(tuples, dtype=np.int32)
     where, gains = np.empty(tuples, dtype=np.int32), np.empty(widest, dtype=np.int64)
-    return each, total, taken, some, out, outs, where, gains, room_for_chain(spec)
+    return Work(each, total, taken, some, out, outs, where, gains, room_for_chain(lines))
 
 
 @compiled
-def _flag(spec, tree, low, high, mix, bits, a, c, x, n, out, outs, where):
+def room_for_entries(count):
+    """Room for so many entries."""
+    return Entries(np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64))
+
+
+@inlined
+def helps(v, r, rules, tally):
+    """Whether one more record with this value brings a class nearer to a rule that does not hold."""
+    kind, at, sums = rules.spec[r, RULE], rules.spec[r, FACTS], tally.sums
+    c = tally.histograms[r, v] if kind < MOMENTS else np.int64(0)
+    good = True
+    if kind == DISTINCT:
+        good = c == 0
+    elif kind in (SHARE, RECURSIVE):
+        good = c < sums[r, 1]
+    elif kind == ENTROPY:
+        # Entropy rises where log c is below its mean over the records.
+        good = c == 0 or np.log(np.float64(c)) * sums[r, 0] < sums[r, 1]
+    elif kind == CLOSE:
+        good = c * np.float64(rules.spec[r, TOTAL]) < rules.facts[at + v] * sums[r, 0]
+    else:
+        # Variance rises where the distance from the mean is larger than it.
+        number, n = rules.facts[at + 1 + v], max(sums[r, 0], 1.0)
+        far = number * n - sums[r, 1]
+        good = number == number and far * far >= sums[r, 2] * n - sums[r, 1] * sums[r, 1]
+    return good
+
+
+@compiled
+def _flag(lines, boxes, a, c, x, n, work):
     """Note which tuples lie outside the box on line ``a``; on how many lines they do, and the sum of these lines."""
+    spec, tree, out, outs, where = lines.spec, lines.tree, work.out, work.outs, work.where
+    low, high, mix, bits = boxes
     for t in range(n):
         outs[t] -= out[a, t]
         where[t] -= a * out[a, t]
@@ -106,13 +187,16 @@ def _flag(spec, tree, low, high, mix, bits, a, c, x, n, out, outs, where):
 
 
 @compiled
-def _best_raise(spec, tree, low, high, mix, a, c, x, left, near, listed, where, need, gains):
+def _best_raise(lines, boxes, a, c, pool, near, need, work):
     """The best way to raise the box on line ``a``: records per NCP, and the node or value to raise it to.
 
-    ``listed`` are the ``near`` tuples that lie outside on one line only; no more than ``need`` records count.
+    The first ``near`` of those taken are the tuples that lie outside on one line only; no more than ``need`` records
+    count.
     """
+    spec, tree, low, high, x, left = lines.spec, lines.tree, boxes.low, boxes.high, pool.x, pool.left
+    listed, where, gains = work.taken, work.where, work.gains
     best, raised = 0.0, np.int32(0)
-    now = width(spec, tree, low, high, mix, a, c)
+    now = width(lines, boxes, a, c)
     if spec[a, KIND] == TREE:
         node = low[a, c]
         while tree[node, PARENT] >= 0:
@@ -169,19 +253,20 @@ def _best_raise(spec, tree, low, high, mix, a, c, x, left, near, listed, where, 
 
 
 @compiled
-def lift(spec, tree, leaf, low, high, mix, bits, c, x, left, n, s, k, out, outs, where, listed, gains):
+def lift(lines, boxes, c, pool, n, s, k, work):
     """Raise the box of tuple ``s`` until it holds k records: how many it holds; -1 where no single step brings any.
 
     Afterwards ``outs`` is 0 for the tuples inside.
     """
-    begin(spec, leaf, low, high, mix, bits, c, x, s)
+    spec, x, left, out, outs, where, listed = lines.spec, pool.x, pool.left, work.out, work.outs, work.where, work.taken
+    begin(lines, boxes, c, x, s)
     for t in range(n):
         outs[t] = 0
         where[t] = 0
     for a in range(spec.shape[0]):
         for t in range(n):
             out[a, t] = 0
-        _flag(spec, tree, low, high, mix, bits, a, c, x, n, out, outs, where)
+        _flag(lines, boxes, a, c, x, n, work)
     while True:
         have, near = np.int64(0), 0
         for t in range(n):
@@ -194,37 +279,35 @@ def lift(spec, tree, leaf, low, high, mix, bits, c, x, left, n, s, k, out, outs,
             return have
         best, line, raised = 0.0, -1, np.int32(0)
         for a in range(spec.shape[0]):
-            if mix[a, c] == PRESENT:
-                score, to = _best_raise(spec, tree, low, high, mix, a, c, x, left, near, listed, where, k - have, gains)
+            if boxes.mix[a, c] == PRESENT:
+                score, to = _best_raise(lines, boxes, a, c, pool, near, k - have, work)
                 if score > best:
                     best, line, raised = score, a, to
         if line < 0:
             return np.int64(-1)
         if spec[line, KIND] == TREE:
-            low[line, c] = raised
+            boxes.low[line, c] = raised
         else:
-            join(spec, tree, low, high, mix, bits, line, c, raised)
-        _flag(spec, tree, low, high, mix, bits, line, c, x, n, out, outs, where)
+            join(lines, boxes, line, c, raised)
+        _flag(lines, boxes, line, c, x, n, work)
 
 
 @compiled
-def _grow(
-    spec, tree, low, high, mix, bits, c, x, left, values, n, s, k, way, rules, facts, each, total, taken, some, chain,
-    histograms, sums,
-):  # fmt: skip
+def _grow(lines, boxes, c, pool, n, s, k, way, rules, tally, work):
     """Greedily add tuples to class ``c``, which is tuple ``s``: how many were taken from, and how many records.
 
     Fewer than k, or a rule that lacks (the third number), where there are no more tuples that help.
     """
-    d = spec.shape[0]
+    d, x, left, values = lines.spec.shape[0], pool.x, pool.left, pool.values
+    each, total, taken, some, chain = work.each, work.total, work.taken, work.some, work.chain
     for t in range(n):
         total[t] = 0
     for a in range(d):
         for t in range(n):
             each[a, t] = 0
-        weigh(spec, tree, low, high, mix, bits, a, c, x, n, each, total, chain)
-    clear(rules, histograms, sums)
-    ruled = rules.shape[0] > 0
+        weigh(lines, boxes, a, c, x, n, each, total, chain)
+    clear(rules, tally)
+    ruled = rules.spec.shape[0] > 0
     picked, have, lacks, t = 0, np.int64(0), np.int64(-1), s
     while True:
         amount = left[t]
@@ -239,12 +322,12 @@ def _grow(
         if left[t] == 0:
             total[t] += TAKEN
         if ruled:
-            count(values, t, amount, rules, facts, histograms, sums)
-            lacks = lacking(rules, facts, histograms, sums)
+            count(rules, tally, values, t, amount)
+            lacks = lacking(rules, tally)
         done = have >= k and lacks < 0
         for a in range(d):
-            if join(spec, tree, low, high, mix, bits, a, c, x[a, t]) and not done:
-                weigh(spec, tree, low, high, mix, bits, a, c, x, n, each, total, chain)
+            if join(lines, boxes, a, c, x[a, t]) and not done:
+                weigh(lines, boxes, a, c, x, n, each, total, chain)
         if done:
             break
         best, t = TAKEN, -1
@@ -253,9 +336,9 @@ def _grow(
                 if total[i] < best:
                     best, t = total[i], i
         else:
-            row = rules[lacks, ROW]
+            row = rules.spec[lacks, ROW]
             for i in range(n):
-                if total[i] < best and helps(values[row, i], lacks, rules, facts, histograms, sums):
+                if total[i] < best and helps(values[row, i], lacks, rules, tally):
                     best, t = total[i], i
         if t < 0:
             break
@@ -277,8 +360,9 @@ def _start(left, n, way, random):
 
 
 @compiled
-def _compact(x, who, left, values, n):
+def _compact(pool, n):
     """Take out the tuples that are used up: how many stay."""
+    x, who, left, values = pool
     kept = np.int64(0)
     for t in range(n):
         if left[t] == 0:
@@ -294,138 +378,116 @@ def _compact(x, who, left, values, n):
 
 
 @compiled
-def _all_hold(outs, left, values, n, rules, facts, histograms, sums):
+def _all_hold(outs, pool, n, rules, tally):
     """Whether the rules hold for all tuples inside a box together."""
-    clear(rules, histograms, sums)
-    if rules.shape[0] > 0:
+    clear(rules, tally)
+    if rules.spec.shape[0] > 0:
         for t in range(n):
             if outs[t] == 0:
-                count(values, t, left[t], rules, facts, histograms, sums)
-    return lacking(rules, facts, histograms, sums) < 0
+                count(rules, tally, pool.values, t, pool.left[t])
+    return lacking(rules, tally) < 0
 
 
 @compiled
-def group(
-    spec, tree, leaf, table, x, who, left, values, n, k, rules, facts, way, random, low, high, mix, bits, size,
-    tuples, classes, amounts, work, histograms, sums,
-):  # fmt: skip
+def group(lines, pool, n, k, rules, way, random, boxes, size, entries, work, tally):
     """Group n tuples into classes of at least k records for which the rules hold.
 
     Parameters
     ----------
-    spec, tree, leaf, table
-        The lines, see :mod:`rothko.kernels.cluster.hull`.
-    x, who, left, values
-        The tuples: places on the lines (lines, tuples), numbers, records, sensitive values. All are used up.
+    pool
+        The tuples; all are used up.
     way
         See the top of this file.
-    low, high, mix, bits, size
+    boxes, size
         The boxes and sizes of the classes are written here; there is room for one class more than there can be.
-    tuples, classes, amounts
-        So many records of a tuple in a class, one entry after the other, are written here.
-    work, histograms, sums
+    entries
+        Are written here.
+    work, tally
         Room to work in.
 
     Returns
     -------
     How many entries and classes there are, Σ size · NCP, and how many records at the end are in no class (-1).
     """
-    each, total, taken, some, out, outs, where, gains, chain = work
+    x, who, left, _ = pool
+    tuples, classes, amounts = entries
+    taken, some, outs = work.taken, work.some, work.outs
     records = np.int64(0)
     for t in range(n):
         records += left[t]
     # Typed as they are elsewhere: a plain 0 is another type, for which all below is compiled again.
-    entries, m, loss = np.int64(0), np.int64(0), np.int64(0)
+    used, m, loss = np.int64(0), np.int64(0), np.int64(0)
     while records >= k:
         s = _start(left, n, way, random)
-        begin(spec, leaf, low, high, mix, bits, m, x, s)
+        begin(lines, boxes, m, x, s)
         picked, have, lacks, wide = 1, left[s], np.int64(-1), np.int64(0)
         taken[0], some[0] = s, left[s]
-        if rules.shape[0] > 0 or left[s] < k:
+        if rules.spec.shape[0] > 0 or left[s] < k:
             inside = np.int64(-1)
             if way & LIFTING:
-                inside = lift(
-                    spec, tree, leaf, low, high, mix, bits, m + 1, x, left, n, s, k, out, outs, where, taken, gains
-                )
-                if inside >= 0 and not _all_hold(outs, left, values, n, rules, facts, histograms, sums):
+                inside = lift(lines, boxes, m + 1, pool, n, s, k, work)
+                if inside >= 0 and not _all_hold(outs, pool, n, rules, tally):
                     inside = np.int64(-1)
-            picked, have, lacks = _grow(
-                spec, tree, low, high, mix, bits, m, x, left, values, n, s, k, way, rules, facts, each, total, taken,
-                some, chain, histograms, sums,
-            )  # fmt: skip
+            picked, have, lacks = _grow(lines, boxes, m, pool, n, s, k, way, rules, tally, work)
             if have < k or lacks >= 0:
                 break
-            wide = ncp(spec, tree, low, high, mix, m)
+            wide = ncp(lines, boxes, m)
             if inside >= 0:
                 first = True
                 for t in range(n):
                     if outs[t] == 0:
                         if first:
-                            begin(spec, leaf, low, high, mix, bits, m + 1, x, t)
+                            begin(lines, boxes, m + 1, x, t)
                         else:
-                            join_all(spec, tree, low, high, mix, bits, m + 1, x, t)
+                            join_all(lines, boxes, m + 1, x, t)
                         first = False
-                lifted = ncp(spec, tree, low, high, mix, m + 1)
+                lifted = ncp(lines, boxes, m + 1)
                 if lifted < wide:
                     wide, have, picked = lifted, inside, 0
                     for t in range(n):
                         if outs[t] == 0:
                             taken[picked], some[picked] = t, left[t]
                             picked += 1
-                    copy_box(low, high, mix, bits, m + 1, low, high, mix, bits, m)
+                    copy_box(boxes, m + 1, boxes, m)
         for i in range(picked):
-            tuples[entries], classes[entries], amounts[entries] = who[taken[i]], m, some[i]
-            entries += 1
+            tuples[used], classes[used], amounts[used] = who[taken[i]], m, some[i]
+            used += 1
             left[taken[i]] -= some[i]
         size[m] = have
         loss += have * wide
         records -= have
         m += 1
-        n = _compact(x, who, left, values, n)
+        n = _compact(pool, n)
     loose = np.int64(0)
     cost, after = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int32)
     for c in range(m):
-        cost[c] = ncp(spec, tree, low, high, mix, c)
+        cost[c] = ncp(lines, boxes, c)
     for t in range(n):
         c, rise = -1, np.int64(0)
-        if m > 0 and rules.shape[0] == 0:
-            c, rise = least_rise(
-                spec, tree, table, low, high, mix, bits, m, x, t, left[t], size, cost, after, np.int64(-1)
-            )
-            join_all(spec, tree, low, high, mix, bits, c, x, t)
+        if m > 0 and rules.spec.shape[0] == 0:
+            c, rise = least_rise(lines, boxes, m, x, t, left[t], size, cost, after, np.int64(-1))
+            join_all(lines, boxes, c, x, t)
             size[c] += left[t]
-            cost[c] = ncp(spec, tree, low, high, mix, c)
+            cost[c] = ncp(lines, boxes, c)
         else:
             loose += left[t]
         loss += rise
-        tuples[entries], classes[entries], amounts[entries] = who[t], c, left[t]
-        entries += 1
-    return entries, m, loss, loose
+        tuples[used], classes[used], amounts[used] = who[t], c, left[t]
+        used += 1
+    return used, m, loss, loose
 
 
 @compiled
-def group_block(spec, tree, leaf, table, words, x, counts, values, k, rules, facts, way, seed):
+def group_block(lines, x, counts, values, k, rules, way, seed):
     """Group the tuples of a block: tuple, class (-1: none) and records of each entry; how many classes there are."""
-    # Copies of its own: a call counts references on its arrays, over which threads would contend.
-    spec, tree, leaf, table, rules, facts = (
-        spec.copy(),
-        tree.copy(),
-        leaf.copy(),
-        table.copy(),
-        rules.copy(),
-        facts.copy(),
-    )
+    lines, rules = own(lines), Rules(rules.spec.copy(), rules.facts.copy())
     n, records = counts.size, np.int64(0)
     for t in range(n):
         records += counts[t]
     most = records // k + 3
-    low, high, mix, bits = room_for_boxes(spec, words, most)
-    histograms, sums = room_for_values(rules)
-    tuples, classes = np.empty(records, dtype=np.int64), np.empty(records, dtype=np.int64)
-    amounts = np.empty(records, dtype=np.int64)
-    entries, m, _, _ = group(
-        spec, tree, leaf, table, x.copy(), np.arange(n), counts.copy(), values.copy(), n, k, rules, facts, way,
-        np.array([seed], dtype=np.uint64), low, high, mix, bits, np.empty(most, dtype=np.int64), tuples, classes,
-        amounts, room(spec, n, records), histograms, sums,
+    pool, entries = Pool(x.copy(), np.arange(n), counts.copy(), values.copy()), room_for_entries(records)
+    used, m, _, _ = group(
+        lines, pool, n, k, rules, way, np.array([seed], dtype=np.uint64), room_for_boxes(lines, most),
+        np.empty(most, dtype=np.int64), entries, room(lines, n, records), room_for(rules, 1),
     )  # fmt: skip
-    return tuples[:entries].copy(), classes[:entries].copy(), amounts[:entries].copy(), m
+    return entries.tuples[:used].copy(), entries.classes[:used].copy(), entries.amounts[:used].copy(), m

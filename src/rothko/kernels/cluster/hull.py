@@ -3,18 +3,18 @@
 As :mod:`rothko.kernels.boxes`, for searches that look at every tuple, or at every class, again and again: a line after
 the other over contiguous arrays, so that the processor takes eight at a time. NCP is in whole numbers: a line that is
 published as nothing counts FULL, and those of all lines add up to less than 2^25. So sums do not depend on their order.
-
-The box of class ``c`` on line ``a`` is ``low[a, c]`` and ``high[a, c]``: smallest and largest place of an ordered line;
-for a tree the lowest node that covers the class (``low``); for a nominal line how many labels there are (``high``),
-which stand in ``bits``. ``mix[a, c]`` tells whether values are present, absent (all missing) or both.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rothko.kernels import compiled, inlined
-from rothko.kernels.mondrian.nodes import ORDERED, TREE
+from rothko.kernels.boxes import ORDERED, TREE
+from rothko.kernels.numbers import ones
 
 # Columns of ``spec``, a row for each line: its kind; its NCP as a whole; how tuples write that a value is missing (-1
 # where none is, and for trees, where it is a leaf); how many codes it has; where its words of ``bits`` or its leaves
@@ -26,26 +26,60 @@ PRESENT, ABSENT, MIXED = range(3)
 WORD = 64
 
 
+class WholeLines(NamedTuple):
+    """Lines in whole numbers."""
+
+    spec: NDArray[np.int32]
+    tree: NDArray[np.int32]
+    """(nodes, 4): parent, first and last code, NCP."""
+    leaf: NDArray[np.int32]
+    table: NDArray[np.int32]
+    """For each leaf of some hierarchies, the NCP of the lowest node over it and each node."""
+    words: int
+    """How many words the sets of labels take."""
+
+
+class Boxes(NamedTuple):
+    """The boxes of classes, (lines, classes)."""
+
+    low: NDArray[np.int32]
+    """The smallest place of an ordered line; of a tree the lowest node that covers the class."""
+    high: NDArray[np.int32]
+    """The largest place of an ordered line; how many labels of a nominal line there are."""
+    mix: NDArray[np.int8]
+    """Whether values are present, absent (all missing) or both."""
+    bits: NDArray[np.uint64]
+    """(words, classes): these labels."""
+
+
 @compiled
-def room(spec, words, classes):
-    """Arrays for the boxes of so many classes: low, high, mix, bits."""
-    d = spec.shape[0]
+def room(lines, classes):
+    """Room for the boxes of so many classes."""
+    d = lines.spec.shape[0]
     low, high = np.empty((d, classes), dtype=np.int32), np.empty((d, classes), dtype=np.int32)
-    return low, high, np.empty((d, classes), dtype=np.int8), np.zeros((words, classes), dtype=np.uint64)
+    return Boxes(low, high, np.empty((d, classes), dtype=np.int8), np.zeros((lines.words, classes), dtype=np.uint64))
 
 
 @compiled
-def room_for_chain(spec):
+def own(lines):
+    """A copy for a block: a call counts references on its arrays, over which threads would contend."""
+    return WholeLines(lines.spec.copy(), lines.tree.copy(), lines.leaf.copy(), lines.table.copy(), lines.words)
+
+
+@compiled
+def room_for_chain(lines):
     """An array for the nodes from any one up to the root, however deep a hierarchy is."""
     longest = 1
-    for a in range(spec.shape[0]):
-        longest = max(longest, np.int64(spec[a, NODES]))
+    for a in range(lines.spec.shape[0]):
+        longest = max(longest, np.int64(lines.spec[a, NODES]))
     return np.empty(longest, dtype=np.int32)
 
 
 @compiled
-def begin(spec, leaf, low, high, mix, bits, c, x, t):
+def begin(lines, boxes, c, x, t):
     """Let class ``c`` be tuple ``t`` alone."""
+    spec, leaf = lines.spec, lines.leaf
+    low, high, mix, bits = boxes
     for a in range(spec.shape[0]):
         v = x[a, t]
         mix[a, c] = PRESENT
@@ -66,8 +100,10 @@ def begin(spec, leaf, low, high, mix, bits, c, x, t):
 
 
 @inlined
-def join(spec, tree, low, high, mix, bits, a, c, v):
+def join(lines, boxes, a, c, v):
     """Let a value join class ``c`` on line ``a``; whether its box has changed."""
+    spec, tree = lines.spec, lines.tree
+    low, high, mix, bits = boxes
     changed = False
     if spec[a, KIND] == TREE:
         node = low[a, c]
@@ -98,10 +134,10 @@ def join(spec, tree, low, high, mix, bits, a, c, v):
 
 
 @compiled
-def join_all(spec, tree, low, high, mix, bits, c, x, t):
+def join_all(lines, boxes, c, x, t):
     """Let tuple ``t`` join class ``c``."""
-    for a in range(spec.shape[0]):
-        join(spec, tree, low, high, mix, bits, a, c, x[a, t])
+    for a in range(lines.spec.shape[0]):
+        join(lines, boxes, a, c, x[a, t])
 
 
 @inlined
@@ -111,11 +147,12 @@ def labels_cost(spec, a, labels):
 
 
 @inlined
-def width(spec, tree, low, high, mix, a, c):
+def width(lines, boxes, a, c):
     """NCP of class ``c`` on line ``a``."""
+    spec, low, high, mix = lines.spec, boxes.low, boxes.high, boxes.mix
     found = spec[a, FULL]
     if spec[a, KIND] == TREE:
-        found = tree[low[a, c], WIDTH]
+        found = lines.tree[low[a, c], WIDTH]
     elif mix[a, c] == ABSENT:
         found = np.int32(0)
     elif mix[a, c] == PRESENT:
@@ -124,17 +161,19 @@ def width(spec, tree, low, high, mix, a, c):
 
 
 @compiled
-def ncp(spec, tree, low, high, mix, c):
+def ncp(lines, boxes, c):
     """NCP of class ``c`` over all lines."""
     total = np.int64(0)
-    for a in range(spec.shape[0]):
-        total += width(spec, tree, low, high, mix, a, c)
+    for a in range(lines.spec.shape[0]):
+        total += width(lines, boxes, a, c)
     return total
 
 
 @compiled
-def copy_box(low, high, mix, bits, c, to_low, to_high, to_mix, to_bits, to):
+def copy_box(boxes, c, others, to):
     """Write the box of a class to another place."""
+    low, high, mix, bits = boxes
+    to_low, to_high, to_mix, to_bits = others
     for a in range(low.shape[0]):
         to_low[a, to], to_high[a, to], to_mix[a, to] = low[a, c], high[a, c], mix[a, c]
     for w in range(bits.shape[0]):
@@ -142,11 +181,13 @@ def copy_box(low, high, mix, bits, c, to_low, to_high, to_mix, to_bits, to):
 
 
 @compiled
-def weigh(spec, tree, low, high, mix, bits, a, c, x, n, each, total, chain):
+def weigh(lines, boxes, a, c, x, n, each, total, chain):
     """What the NCP of class ``c`` on line ``a`` becomes when one of n tuples joins: written to ``each``.
 
     ``total`` has the sum of ``each`` over all lines, before and after.
     """
+    spec, tree = lines.spec, lines.tree
+    low, high, mix, bits = boxes
     full, missing = spec[a, FULL], spec[a, MISSING]
     for t in range(n):
         total[t] -= each[a, t]
@@ -196,11 +237,13 @@ def weigh(spec, tree, low, high, mix, bits, a, c, x, n, each, total, chain):
 
 
 @compiled
-def least_rise(spec, tree, table, low, high, mix, bits, classes, x, t, amount, size, cost, after, skip):
+def least_rise(lines, boxes, classes, x, t, amount, size, cost, after, skip):
     """The class, other than ``skip``, in which so many records of tuple ``t`` add least to the loss, and how much.
 
     ``cost`` is the NCP of each class; ``after`` is room to work in.
     """
+    spec, tree, table = lines.spec, lines.tree, lines.table
+    low, high, mix, bits = boxes
     for c in range(classes):
         after[c] = 0
     for a in range(spec.shape[0]):
@@ -238,19 +281,11 @@ def least_rise(spec, tree, table, low, high, mix, bits, classes, x, t, amount, s
     return found, best
 
 
-@inlined
-def _ones(word):
-    """How many bits of a word are set."""
-    found = np.int64(0)
-    while word:
-        word &= word - np.uint64(1)
-        found += 1
-    return found
-
-
 @compiled
-def unions(spec, tree, low, high, mix, bits, c, classes, together, chain):
+def unions(lines, boxes, c, classes, together, chain):
     """NCP of the union of class ``c`` with each class."""
+    spec, tree = lines.spec, lines.tree
+    low, high, mix, bits = boxes
     for b in range(classes):
         together[b] = 0
     for a in range(spec.shape[0]):
@@ -279,13 +314,16 @@ def unions(spec, tree, low, high, mix, bits, c, classes, together, chain):
                 elif mine == PRESENT:
                     labels = np.int64(0)
                     for w in range(spec[a, BEGIN], spec[a, BEGIN] + (spec[a, SIZE] + WORD - 1) // WORD):
-                        labels += _ones(bits[w, c] | bits[w, b])
+                        labels += ones(bits[w, c] | bits[w, b])
                     together[b] += labels_cost(spec, a, labels)
 
 
 @compiled
-def union(spec, tree, low, high, mix, bits, c, other_low, other_high, other_mix, other_bits, b):
+def union(lines, boxes, c, others, b):
     """NCP of the union of two classes."""
+    spec, tree = lines.spec, lines.tree
+    low, high, mix, bits = boxes
+    other_low, other_high, other_mix, other_bits = others
     total = np.int64(0)
     for a in range(spec.shape[0]):
         if spec[a, KIND] == TREE:
@@ -301,6 +339,6 @@ def union(spec, tree, low, high, mix, bits, c, other_low, other_high, other_mix,
             else:
                 labels = np.int64(0)
                 for w in range(spec[a, BEGIN], spec[a, BEGIN] + (spec[a, SIZE] + WORD - 1) // WORD):
-                    labels += _ones(bits[w, c] | other_bits[w, b])
+                    labels += ones(bits[w, c] | other_bits[w, b])
                 total += labels_cost(spec, a, labels)
     return total

@@ -56,7 +56,7 @@ def _most(contest, value, key):
 
 
 @compiled
-def diverse_groups(values, buckets, l, reach, rows, lines, places, scales, tree, leaf):  # noqa: E741
+def diverse_groups(values, buckets, l, reach, rows, lines):  # noqa: E741
     """Group records so that the values of each group are different, and at least ``l``.
 
     Parameters
@@ -99,8 +99,7 @@ def diverse_groups(values, buckets, l, reach, rows, lines, places, scales, tree,
     group, taken = np.empty(buckets + 1, dtype=np.int64), 0
     coming, ready = np.empty(l, dtype=np.int64), 0  # the nearest of the frontier, out of the tree
     owner = np.full(buckets, -1, dtype=np.int64)  # the last group that a value was taken for
-    state = room(lines)
-    box = np.int64(0)
+    box, number = room(lines), np.int64(0)
     groups, done = 0, 0
     while done < n:
         remaining = n - done
@@ -174,9 +173,9 @@ def diverse_groups(values, buckets, l, reach, rows, lines, places, scales, tree,
             if reach.size > 0:
                 here, there = reach[at] - reach[group[: taken + 1].min()], reach[coming[l - 1]] - reach[at]
             else:
-                here = ncp_of(rows, group, 0, taken + 1, box, lines, places, scales, tree, leaf, state)
-                there = ncp_of(rows, coming, 0, l, box + 1, lines, places, scales, tree, leaf, state)
-                box += 2
+                here = ncp_of(rows, group, 0, taken + 1, number, lines, box)
+                there = ncp_of(rows, coming, 0, l, number + 1, lines, box)
+                number += 2
             if here >= there:
                 break
             left[v] -= 1

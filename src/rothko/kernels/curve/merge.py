@@ -11,63 +11,42 @@ import numpy as np
 
 from rothko.kernels import compiled
 from rothko.kernels.boxes import ncp_of, room
-from rothko.kernels.rules import DISTINCT, ENTROPY, FACTS, KIND, LOGARITHMS, MOMENTS, ROW, SIZE, gap
+from rothko.kernels.rules import KIND, MOMENTS, ROW, add, lacks, room_for
 
 LARGE = 8
 """A group is not measured against a class that has more than so many times its records: that stays linear."""
 
 
 @compiled
-def _count(table, members, begin, end, rules, facts, histograms, sums, base):
-    """Add records to the histograms and sums from ``base`` on, a row for each rule."""
-    for r in range(rules.shape[0]):
-        kind, row, at = rules[r, KIND], rules[r, ROW], rules[r, FACTS]
-        count, first, second = sums[base + r, 0], sums[base + r, 1], sums[base + r, 2]
+def _count(table, members, begin, end, rules, tally, base):
+    """Add records to the rows of a tally from ``base`` on."""
+    for r in range(rules.spec.shape[0]):
+        row = rules.spec[r, ROW]
         for i in range(begin, end):
-            v = table[row, members[i]]
-            if kind >= MOMENTS:
-                x = facts[at + 1 + v]
-                if x == x:
-                    count += 1.0
-                    first += x
-                    second += x * x
-                continue
-            c = histograms[base + r, v]
-            histograms[base + r, v] = c + 1
-            count += 1.0
-            if kind == DISTINCT:
-                first += c == 0
-            elif kind == ENTROPY:
-                first += (facts[at + 4 + c] if c + 1 < LOGARITHMS else (c + 1) * np.log(np.float64(c + 1))) - (
-                    facts[at + 3 + c] if c < LOGARITHMS else c * np.log(np.float64(c))
-                )
-            else:
-                first = max(first, np.float64(c + 1))
-        sums[base + r, 0], sums[base + r, 1], sums[base + r, 2] = count, first, second
+            add(rules, r, tally, base + r, table[row, members[i]], 1)
 
 
 @compiled
 def _uncount(table, members, begin, end, rules, histograms, base):
     """Take records out of the histograms again; what the sums were, the caller knows."""
-    for r in range(rules.shape[0]):
-        if rules[r, KIND] < MOMENTS:
-            row = rules[r, ROW]
+    for r in range(rules.spec.shape[0]):
+        if rules.spec[r, KIND] < MOMENTS:
+            row = rules.spec[r, ROW]
             for i in range(begin, end):
                 histograms[base + r, table[row, members[i]]] -= 1
 
 
 @compiled
-def _lacking(rules, facts, histograms, sums, base):
+def _lacking(rules, tally, base):
     """The fewest records that must join before all rules can hold; 0 when they do."""
     most = np.int64(0)
-    for r in range(rules.shape[0]):
-        g = np.int64(base + r)
-        most = max(most, gap(histograms, g, sums[g, 0], sums[g, 1], sums[g, 2], rules, r, facts))
+    for r in range(rules.spec.shape[0]):
+        most = max(most, lacks(rules, r, tally, np.int64(base + r)))
     return most
 
 
 @compiled
-def merge_groups(table, members, starts, rules, facts, rows, lines, places, scales, tree, leaf):
+def merge_groups(table, members, starts, rules, rows, lines):
     """Merge groups until all rules hold: where the classes begin, and the number of records at the end.
 
     Parameters
@@ -79,25 +58,21 @@ def merge_groups(table, members, starts, rules, facts, rows, lines, places, scal
     rows
         (records, lines): codes in the order of the curve.
     """
-    count = rules.shape[0]
+    count = rules.spec.shape[0]
     groups, n = starts.size - 1, members.size
-    width = np.int64(1)
-    for r in range(count):
-        width = max(width, rules[r, SIZE])
-    # One set of histograms for the class that was closed last, one for what is pending; the last row is room for gap().
-    histograms = np.zeros((2 * count + 1, width), dtype=np.int64)
-    sums = np.zeros((2 * count, 3))
+    tally = room_for(rules, 2)  # of the class that was closed last, and of what is pending
+    histograms, sums = tally.histograms, tally.sums
     closed, pending = np.int64(0), np.int64(count)
-    state = room(lines)
+    box = room(lines)
     found, classes = np.empty(groups + 1, dtype=np.int64), 0
     begin, asked = np.int64(0), np.int64(0)
-    box = np.int64(0)
+    number = np.int64(0)
     for g in range(groups):
         end = starts[g + 1]
-        _count(table, members, starts[g], end, rules, facts, histograms, sums, pending)
+        _count(table, members, starts[g], end, rules, tally, pending)
         lacking = asked - end
         if lacking <= 0:
-            lacking = _lacking(rules, facts, histograms, sums, pending)
+            lacking = _lacking(rules, tally, pending)
             asked = end + lacking
         if lacking == 0:
             if classes > 0:
@@ -114,16 +89,16 @@ def merge_groups(table, members, starts, rules, facts, rows, lines, places, scal
         if begin - before > LARGE * (end - begin):
             continue
         after = starts[g + 2]
-        alone = (begin - before) * ncp_of(rows, members, before, begin, box, lines, places, scales, tree, leaf, state)
-        back = (end - before) * ncp_of(rows, members, before, end, box + 1, lines, places, scales, tree, leaf, state)
-        on = (after - begin) * ncp_of(rows, members, begin, after, box + 2, lines, places, scales, tree, leaf, state)
-        single = (after - end) * ncp_of(rows, members, end, after, box + 3, lines, places, scales, tree, leaf, state)
-        box += 4
+        alone = (begin - before) * ncp_of(rows, members, before, begin, number, lines, box)
+        back = (end - before) * ncp_of(rows, members, before, end, number + 1, lines, box)
+        on = (after - begin) * ncp_of(rows, members, begin, after, number + 2, lines, box)
+        single = (after - end) * ncp_of(rows, members, end, after, number + 3, lines, box)
+        number += 4
         if back - alone >= on - single:
             continue
         kept = sums[closed : closed + count].copy()
-        _count(table, members, begin, end, rules, facts, histograms, sums, closed)
-        if _lacking(rules, facts, histograms, sums, closed) == 0:
+        _count(table, members, begin, end, rules, tally, closed)
+        if _lacking(rules, tally, closed) == 0:
             _uncount(table, members, begin, end, rules, histograms, pending)
             sums[pending : pending + count] = 0.0
             begin, asked = end, np.int64(0)
@@ -132,9 +107,9 @@ def merge_groups(table, members, starts, rules, facts, rows, lines, places, scal
             sums[closed : closed + count] = kept
     while begin < n and classes > 0:
         classes -= 1
-        _count(table, members, found[classes], begin, rules, facts, histograms, sums, pending)
+        _count(table, members, found[classes], begin, rules, tally, pending)
         begin = found[classes]
-        if _lacking(rules, facts, histograms, sums, pending) == 0:
+        if _lacking(rules, tally, pending) == 0:
             classes += 1
             begin = np.int64(n)
     if begin < n:  # all of them together, or nothing at all

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
-from rothko.kernels.boxes import open_box, room, widen
-from rothko.kernels.mondrian.nodes import NOMINAL
+from rothko.kernels.boxes import NOMINAL, open_box, room, widen
 
 STARTS = 256
 """How many first records :func:`group_along` takes together, at most; no more than k, or they would be in its way."""
@@ -48,14 +47,14 @@ def fields_of(lines):
 
     A field is as wide as the codes of the line, with one bit more on top. Nominal lines have none, of word −1.
     """
-    d = lines.shape[0]
+    d = lines.spec.shape[0]
     word, shift = np.full(d, -1, dtype=np.int64), np.zeros(d, dtype=np.int64)
     words, used = 0, 64
     for a in range(d):
-        if lines[a, 0] == NOMINAL:
+        if lines.spec[a, 0] == NOMINAL:
             continue
         bits = 1
-        while (np.int64(1) << bits) < lines[a, 1]:
+        while (np.int64(1) << bits) < lines.spec[a, 1]:
             bits += 1
         if used + bits + 1 > 64:
             words += 1
@@ -77,7 +76,7 @@ def pack(rows, word, shift, first, last, packed):
 
 
 @compiled
-def box_costs(rows, packed, word, shift, ends, lines, places, scales, tree, leaf, k, most, first, last, costs):
+def box_costs(rows, packed, word, shift, ends, lines, k, most, first, last, costs):
     """Write size · NCP of the groups that begin at ``first`` to ``last``; column s is for k + s records.
 
     The box grows by one record after the other (section 5.1). Runs of equal records make it grow once, and groups that
@@ -87,6 +86,7 @@ def box_costs(rows, packed, word, shift, ends, lines, places, scales, tree, leaf
     of every field as it is where it is not negative. That is most of the work, and 3 times faster than line by line.
     """
     n, d = rows.shape
+    spec, places, scales, tree, leaf = lines
     low, high, node, values, width, seen, seen_at = room(lines)
     words = packed.shape[1]
     tops = np.zeros(words, dtype=np.uint64)
@@ -97,7 +97,7 @@ def box_costs(rows, packed, word, shift, ends, lines, places, scales, tree, leaf
             nominal = True
             continue
         bits = 1
-        while (np.int64(1) << bits) < lines[a, 1]:
+        while (np.int64(1) << bits) < spec[a, 1]:
             bits += 1
         top[a] = np.uint64(1) << np.uint64(shift[a] + bits)
         within[a] = top[a] - (np.uint64(1) << np.uint64(shift[a]))
@@ -108,7 +108,7 @@ def box_costs(rows, packed, word, shift, ends, lines, places, scales, tree, leaf
     while begin < last:
         after = ends[begin]
         stop = min(after, last)
-        open_box(rows, begin, begin, lines, leaf, low, high, node, values, width, seen, seen_at)
+        open_box(rows, begin, begin, spec, leaf, low, high, node, values, width, seen, seen_at)
         for w in range(words):
             lowest[w] = packed[begin, w]
             highest[w] = packed[begin, w] | tops[w]
@@ -121,7 +121,7 @@ def box_costs(rows, packed, word, shift, ends, lines, places, scales, tree, leaf
                 if ((code | tops[w]) - lowest[w]) & (highest[w] - code) & tops[w] != tops[w]:
                     outside = True
             if outside and widen(
-                rows, at, begin, lines, places, scales, tree, low, high, node, values, width, seen, seen_at
+                rows, at, begin, spec, places, scales, tree, low, high, node, values, width, seen, seen_at
             ):
                 ncp = 0.0
                 for a in range(d):
@@ -213,12 +213,13 @@ def groups_of(back, n):
 
 
 @compiled
-def join_groups(rows, members, starts, k, lines, places, scales, tree, leaf):
+def join_groups(rows, members, starts, k, lines):
     """The best way to join groups that lie in a row so that each has at least k records: where the joined ones begin.
 
     The same recurrence over groups rather than records. What can be parted into two that are large enough is not tried:
     that is never the better one.
     """
+    spec, places, scales, tree, leaf = lines
     low, high, node, values, width, seen, seen_at = room(lines)
     groups = starts.size - 1
     best = np.full(groups + 1, np.inf)
@@ -227,12 +228,13 @@ def join_groups(rows, members, starts, k, lines, places, scales, tree, leaf):
     for b in range(groups):
         if best[b] == np.inf:
             continue
-        open_box(rows, members[starts[b]], b, lines, leaf, low, high, node, values, width, seen, seen_at)
+        open_box(rows, members[starts[b]], b, spec, leaf, low, high, node, values, width, seen, seen_at)
         enough = 0
         for e in range(b, groups):
             for i in range(starts[e], starts[e + 1]):
-                at = members[i]
-                widen(rows, at, b, lines, places, scales, tree, low, high, node, values, width, seen, seen_at)
+                widen(
+                    rows, members[i], b, spec, places, scales, tree, low, high, node, values, width, seen, seen_at
+                )  # fmt: skip
             size = starts[e + 1] - starts[b]
             if size < k:
                 continue

@@ -6,29 +6,133 @@ import numpy as np
 
 from rothko.kernels import compiled
 from rothko.kernels.mondrian.arrange import arrange_two, split, values_in
-from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, gap, keep_allowed, sides, summary
+from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, Tally, add_number, gap, lacks, raised, summary
 
 
 @compiled
-def sides_hold(table, a, start, end, left, cut, ties, least, rules, facts, histograms):
+def sides(table, a, start, end, cut, ties, rules, r, histograms):
+    """Whether the records below a cut (and the first ``ties`` equal to it) and the others both meet a requirement.
+
+    For a histogram that is not longer than the records are many; the longer ones go through :func:`keep_allowed`.
+    """
+    kind, row, at, facts = rules.spec[r, KIND], rules.spec[r, ROW], rules.spec[r, FACTS], rules.facts
+    if kind >= MOMENTS:
+        n, s, q = 0.0, 0.0, 0.0
+        n_right, s_right, q_right = 0.0, 0.0, 0.0
+        for i in range(start, end):
+            v = table[a, i]
+            right = np.float64(v >= cut)
+            if ties > 0 and v == cut:
+                right = 0.0
+                ties -= 1
+            x = facts[at + 1 + np.uint64(table[row, i])]
+            there = np.float64(x == x)
+            x = x if x == x else 0.0
+            left = 1.0 - right
+            # Without a branch on the side, which would be mispredicted for every other record; and not by way of
+            # the sum of both, from which the difference would keep the rounding of the larger side.
+            n += there * left
+            s += x * left
+            q += x * x * left
+            n_right += there * right
+            s_right += x * right
+            q_right += x * x * right
+        if gap(histograms, np.int64(0), n, s, q, rules, r) > 0:
+            return False
+        return gap(histograms, np.int64(1), n_right, s_right, q_right, rules, r) == 0
+    if ties > 0:
+        for i in range(start, end):
+            v = table[a, i]
+            right = np.uint64(v >= cut)
+            if ties > 0 and v == cut:
+                right = np.uint64(0)
+                ties -= 1
+            histograms[right, np.uint64(table[row, i])] += 1
+    else:
+        for i in range(start, end):
+            histograms[np.uint64(table[a, i] >= cut), np.uint64(table[row, i])] += 1
+    good = True
+    for side in range(2):
+        if good:
+            size, first = summary(histograms, side, rules, r)
+            good = gap(histograms, side, np.float64(size), first, 0.0, rules, r) == 0
+        for v in range(rules.spec[r, SIZE]):
+            histograms[side, v] = 0
+    return good
+
+
+@compiled
+def keep_allowed(values, least, good, rules, r, histograms):
+    """Of the ``good`` positions keep those before which, and after which, a requirement holds; returns how many.
+
+    One pass over the values from each end. Where a state says how many records it lacks, the positions up to there
+    are not asked about.
+    """
+    kind, size, at, facts = rules.spec[r, KIND], rules.spec[r, SIZE], rules.spec[r, FACTS], rules.facts
+    n = values.size
+    one = np.int64(0)  # typed as all groups are, so that nothing is compiled twice
+    kept = 0
+    for side in range(2):
+        count, first, second = 0.0, 0.0, 0.0
+        next_size = 0
+        kept = 0
+        for step in range(n - least):
+            i = step if side == 0 else n - 1 - step
+            v = np.uint64(values[i])
+            if kind >= MOMENTS:
+                x = facts[at + 1 + v]
+                if x == x:
+                    count += 1.0
+                    first += x
+                    second += x * x
+            else:
+                c = histograms[0, v]
+                histograms[0, v] = c + 1
+                count += 1.0
+                first = raised(first, kind, facts, at, c, 1)
+            p = i + 1 - side
+            if good[p] == 0:
+                continue
+            lacking = next_size - (step + 1)
+            if lacking <= 0:
+                lacking = gap(histograms, one, count, first, second, rules, r)
+                next_size = step + 1 + lacking
+            if lacking > 0:
+                good[p] = 0
+            else:
+                kept += 1
+        if kind < MOMENTS:
+            if size <= n:
+                for v in range(size):
+                    histograms[0, v] = 0
+            else:
+                for i in range(n):
+                    histograms[0, values[i]] = 0
+        if kept == 0:
+            return 0
+    return kept
+
+
+@compiled
+def sides_hold(table, a, start, end, left, cut, ties, least, rules, histograms):
     """Whether both sides of a cut meet every requirement that is about a sensitive value."""
     n = np.int64(end - start)
-    for r in range(rules.shape[0]):
-        if rules[r, SIZE] <= n or rules[r, KIND] >= MOMENTS:
-            if not sides(table, a, start, end, cut, ties, rules, r, facts, histograms):
+    for r in range(rules.spec.shape[0]):
+        if rules.spec[r, SIZE] <= n or rules.spec[r, KIND] >= MOMENTS:
+            if not sides(table, a, start, end, cut, ties, rules, r, histograms):
                 return False
             continue
         order = np.empty(n, dtype=np.uint32)
         arrange_two(table, a, start, end, left, cut, ties, order)
         good = np.zeros(n + 1, dtype=np.uint8)
         good[left] = 1
-        if keep_allowed(values_in(table, rules[r, ROW], order), least, good, rules, r, facts, histograms) == 0:
+        if keep_allowed(values_in(table, rules.spec[r, ROW], order), least, good, rules, r, histograms) == 0:
             return False
     return True
 
 
 @compiled
-def keep_good(table, a, order, least, relaxed, checked, good, rules, facts, histograms):
+def keep_good(table, a, order, least, relaxed, checked, good, rules, histograms):
     """Mark the positions at which sorted records may be cut, as ``good``; returns how many there are.
 
     Between different codes, or anywhere where ``relaxed``; with enough records on both sides, and where ``checked``
@@ -40,55 +144,48 @@ def keep_good(table, a, order, least, relaxed, checked, good, rules, facts, hist
         if relaxed or table[a, order[p]] != table[a, order[p - 1]]:
             good[p] = 1
             kept += 1
-    for r in range(rules.shape[0] if checked else 0):
+    for r in range(rules.spec.shape[0] if checked else 0):
         if kept > 0:
-            kept = keep_allowed(values_in(table, rules[r, ROW], order), least, good, rules, r, facts, histograms)
+            kept = keep_allowed(values_in(table, rules.spec[r, ROW], order), least, good, rules, r, histograms)
     return kept
 
 
 @compiled
-def children_hold(table, a, start, end, first, count, tree, least, rules, facts, child, sizes, checked):
+def children_hold(table, a, start, end, first, count, tree, least, rules, room, checked):
     """Specialise to the children of a node: how many parts there are, or 0 where one would break a requirement.
 
-    ``child`` gets the child of every record, ``sizes`` the records of every child. Unless ``checked``, the size of the
-    parts is all that is asked.
+    The room gets the child of every record, and the records of every child. Unless ``checked``, the size of the parts
+    is all that is asked.
     """
+    child, sizes = room.child, room.sizes
     split(table, a, start, end, first, count, tree, child, sizes)
     parts = 0
     for c in range(count):
         if 0 < sizes[c] < least:
             return 0
         parts += sizes[c] > 0
-    for r in range(rules.shape[0] if checked else 0):
-        if not _parts_hold(table, start, end, count, rules, r, facts, child, sizes):
+    for r in range(rules.spec.shape[0] if checked else 0):
+        if not _parts_hold(table, start, end, count, rules, r, child, sizes):
             return 0
     return parts
 
 
 @compiled
-def _parts_hold(table, start, end, count, rules, r, facts, child, sizes):
+def _parts_hold(table, start, end, count, rules, r, child, sizes):
     """Whether every child that has records meets a requirement."""
-    kind, row, at = rules[r, KIND], rules[r, ROW], rules[r, FACTS]
-    if kind >= MOMENTS:
-        moments = np.zeros((count, 3))
-        histograms = np.zeros((2, 1), dtype=np.int64)
+    row, wide = rules.spec[r, ROW], rules.spec[r, SIZE] if rules.spec[r, KIND] < MOMENTS else 1
+    tally = Tally(np.zeros((count + 1, wide), dtype=np.int64), np.zeros((count, 3)))
+    if rules.spec[r, KIND] >= MOMENTS:
         for i in range(start, end):
-            x = facts[at + 1 + np.uint64(table[row, i])]
-            if x == x:
-                c = child[i - start]
-                moments[c, 0] += 1.0
-                moments[c, 1] += x
-                moments[c, 2] += x * x
+            add_number(rules.facts, rules.spec[r, FACTS], tally.sums, child[i - start], np.uint64(table[row, i]), 1)
+    else:
+        # Counted first and summed up after: on a census, 1.4 times as fast as adding each record.
+        for i in range(start, end):
+            tally.histograms[child[i - start], np.uint64(table[row, i])] += 1
         for c in range(count):
-            n, first, second = moments[c, 0], moments[c, 1], moments[c, 2]
-            if sizes[c] > 0 and gap(histograms, np.int64(0), n, first, second, rules, r, facts) > 0:
-                return False
-        return True
-    histograms = np.zeros((count + 1, rules[r, SIZE]), dtype=np.int64)
-    for i in range(start, end):
-        histograms[child[i - start], np.uint64(table[row, i])] += 1
+            n, tally.sums[c, 1] = summary(tally.histograms, c, rules, r)
+            tally.sums[c, 0] = n
+    good = True
     for c in range(count):
-        n, first = summary(histograms, c, rules, r, facts)
-        if sizes[c] > 0 and gap(histograms, c, np.float64(n), first, 0.0, rules, r, facts) > 0:
-            return False
-    return True
+        good = good and (sizes[c] == 0 or lacks(rules, r, tally, np.int64(c)) == 0)
+    return good

@@ -21,15 +21,18 @@ Equal scores: the more even cut, then the attribute that comes first, then the l
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rothko.kernels import compiled, inlined
+from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.mondrian.allowed import children_hold, keep_good, sides_hold
 from rothko.kernels.mondrian.arrange import arrange_many, sorted_along
-from rothko.kernels.mondrian.nodes import TREE, children_between
 
-# Columns of the table of targets: its kind; row of the codes; labels, groups, row of the groups; where its numbers
-# begin in ``numbers``; where its cells and its groups begin among those of all targets.
+# Columns of ``spec``, a row for each target: its kind; row of the codes; labels, groups, row of the groups; where its
+# numbers begin in ``numbers``; where its cells and its groups begin among those of all targets.
 KIND, ROW, LABELS, GROUPS, GROUP_ROW, NUMBERS, AT, AT_GROUP = range(8)
 
 LABEL, NUMBER = range(2)
@@ -51,46 +54,89 @@ def _step(logs, c):
     return logs[np.uint64(c) + np.uint64(1)] - logs[np.uint64(c)]
 
 
+class Targets(NamedTuple):
+    """What models predict."""
+
+    spec: NDArray[np.int64]
+    factors: NDArray[np.float64]
+    features: NDArray[np.uint8]
+    """(targets, lines): whether the model looks at the line."""
+    numbers: NDArray[np.int64]
+    logs: NDArray[np.int64]
+
+
+class Work(NamedTuple):
+    """Arrays to work in; counts and sums are of the node, left and right of a cut."""
+
+    cells: NDArray[np.int32]
+    """Of each record, by target."""
+    values: NDArray[np.int64]
+    """The number of each record."""
+    counts: NDArray[np.int64]
+    """By cell."""
+    by_group: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    """By group."""
+    frequency: NDArray[np.int64]
+    """Counts by value and cell."""
+    sums_by_value: NDArray[np.int64]
+    """By value and group."""
+    score: NDArray[np.float64]
+    """Of each candidate."""
+    before: NDArray[np.int32]
+    """Records before each candidate."""
+    parents: NDArray[np.float64]
+    """Score of the node by target."""
+    wholes: NDArray[np.int64]
+    """The same in multiples of 1/SCALE, for labels."""
+
+
 @compiled
 def room(n, lines, targets):
     """Arrays to work in, for nodes of up to ``n`` records."""
-    count = targets.shape[0]
+    spec = targets.spec
+    count = spec.shape[0]
     cells, groups, any_number = 0, 0, False
     longest, widest = 0, 1
     for t in range(count):
-        width = (targets[t, LABELS] if targets[t, KIND] == LABEL else 1) * targets[t, GROUPS] + 1
+        width = (spec[t, LABELS] if spec[t, KIND] == LABEL else 1) * spec[t, GROUPS] + 1
         widest = max(widest, width)
         cells += width
-        groups += targets[t, GROUPS]
-        any_number = any_number or targets[t, KIND] == NUMBER
-    for a in range(lines.shape[0]):
-        longest = max(longest, lines[a, 1])
+        groups += spec[t, GROUPS]
+        any_number = any_number or spec[t, KIND] == NUMBER
+    for a in range(lines.spec.shape[0]):
+        longest = max(longest, lines.spec[a, 1])
     wide = max(n + 1, min(FEW * n, longest * widest))
-    return (
-        np.empty((count, n), dtype=np.int32),  # cell of each record
-        np.empty((count, n if any_number else 1), dtype=np.int64),  # its number
-        np.zeros((3, cells), dtype=np.int64),  # counts by cell: of the node, left and right of a cut
-        np.zeros((3, groups), dtype=np.int64),  # counts by group
-        np.zeros((3, groups), dtype=np.int64),  # sums by group
-        np.empty(wide, dtype=np.int64),  # counts by value and cell
-        np.empty(wide if any_number else 1, dtype=np.int64),  # sums by value and group
-        np.empty(wide, dtype=np.float64),  # score of each candidate
-        np.empty(wide, dtype=np.int32),  # records before each candidate
-        np.empty(count, dtype=np.float64),  # score of the node by target
-        np.empty(count, dtype=np.int64),  # the same in multiples of 1/SCALE, for labels
+    return Work(
+        np.empty((count, n), dtype=np.int32),
+        np.empty((count, n if any_number else 1), dtype=np.int64),
+        np.zeros((3, cells), dtype=np.int64),
+        np.zeros((3, groups), dtype=np.int64),
+        np.zeros((3, groups), dtype=np.int64),
+        np.empty(wide, dtype=np.int64),
+        np.empty(wide if any_number else 1, dtype=np.int64),
+        np.empty(wide, dtype=np.float64),
+        np.empty(wide, dtype=np.int32),
+        np.empty(count, dtype=np.float64),
+        np.empty(count, dtype=np.int64),
     )
 
 
 @compiled
-def score_node(table, start, end, targets, factors, numbers, logs, work):
+def score_node(table, start, end, targets, work):
     """Look up the cell and the number of every record; the score of the node, uncut."""
-    cells, values, counts, by_group, sums = work[0], work[1], work[2], work[3], work[4]
-    parents = work[9]
+    cells, values, counts, by_group, sums = work.cells, work.values, work.counts, work.by_group, work.sums
+    parents, factors, logs = work.parents, targets.factors, targets.logs
     n = np.int64(end - start)
     score = 0.0
-    for t in range(targets.shape[0]):
-        row, labels, groups, group_row = targets[t, ROW], targets[t, LABELS], targets[t, GROUPS], targets[t, GROUP_ROW]
-        at, at_group, is_label = targets[t, AT], targets[t, AT_GROUP], targets[t, KIND] == LABEL
+    for t in range(targets.spec.shape[0]):
+        row, labels, groups, group_row = (
+            targets.spec[t, ROW],
+            targets.spec[t, LABELS],
+            targets.spec[t, GROUPS],
+            targets.spec[t, GROUP_ROW],
+        )
+        at, at_group, is_label = targets.spec[t, AT], targets.spec[t, AT_GROUP], targets.spec[t, KIND] == LABEL
         width = labels if is_label else 1
         for i in range(n):
             code = np.int64(table[row, start + np.uint64(i)])
@@ -100,7 +146,7 @@ def score_node(table, start, end, targets, factors, numbers, logs, work):
             else:
                 cells[t, i] = group * width + (code if is_label else 0)
                 if not is_label:
-                    values[t, i] = numbers[targets[t, NUMBERS] + code]
+                    values[t, i] = targets.numbers[targets.spec[t, NUMBERS] + code]
         if width * groups <= n:
             for c in range(at, at + width * groups + 1):
                 counts[0, c] = 0
@@ -122,7 +168,7 @@ def score_node(table, start, end, targets, factors, numbers, logs, work):
                 sums[0, g] += values[t, i]
             by_group[0, g] += 1
             counts[0, at + c] += 1
-        work[10][t] = whole
+        work.wholes[t] = whole
         parents[t] = factors[t] * np.float64(whole)
         if not is_label:
             for g in range(at_group, at_group + groups):
@@ -140,11 +186,11 @@ def _square(total, n):
 @compiled
 def _begin(t, n, targets, work):
     """Everything is right of the cut, nothing left of it. Where cells are many only those in use are set."""
-    cells, counts, by_group, sums = work[0], work[2], work[3], work[4]
-    at = targets[t, AT]
-    width = targets[t, LABELS] if targets[t, KIND] == LABEL else 1
-    if width * targets[t, GROUPS] <= n:
-        for c in range(at, at + width * targets[t, GROUPS]):
+    cells, counts, by_group, sums = work.cells, work.counts, work.by_group, work.sums
+    at = targets.spec[t, AT]
+    width = targets.spec[t, LABELS] if targets.spec[t, KIND] == LABEL else 1
+    if width * targets.spec[t, GROUPS] <= n:
+        for c in range(at, at + width * targets.spec[t, GROUPS]):
             counts[1, c] = 0
             counts[2, c] = counts[0, c]
     else:
@@ -152,7 +198,7 @@ def _begin(t, n, targets, work):
             c = at + cells[t, i]
             counts[1, c] = 0
             counts[2, c] = counts[0, c]
-    for g in range(targets[t, AT_GROUP], targets[t, AT_GROUP] + targets[t, GROUPS]):
+    for g in range(targets.spec[t, AT_GROUP], targets.spec[t, AT_GROUP] + targets.spec[t, GROUPS]):
         by_group[1, g], by_group[2, g] = 0, by_group[0, g]
         sums[1, g], sums[2, g] = 0, sums[0, g]
 
@@ -161,20 +207,21 @@ def _begin(t, n, targets, work):
 def _score_numbers(t, targets, by_group, sums):
     """−Σ over both sides and all groups of (Σx)²/n."""
     score = 0.0
-    for g in range(targets[t, AT_GROUP], targets[t, AT_GROUP] + targets[t, GROUPS]):
+    for g in range(targets.spec[t, AT_GROUP], targets.spec[t, AT_GROUP] + targets.spec[t, GROUPS]):
         score += _square(sums[1, g], by_group[1, g]) + _square(sums[2, g], by_group[2, g])
     return -score
 
 
 @compiled
-def _count_values(table, a, start, end, low, size, t, targets, factors, logs, first, work):
+def _count_values(table, a, start, end, low, size, t, targets, first, work):
     """Score every candidate of a line from its frequency group: by value, counts and sums of one target."""
-    cells, values, counts, by_group, sums = work[0], work[1], work[2], work[3], work[4]
-    frequency, sums_by_value, score, before = work[5], work[6], work[7], work[8]
+    cells, values, counts, by_group, sums = work.cells, work.values, work.counts, work.by_group, work.sums
+    frequency, sums_by_value, score, before = work.frequency, work.sums_by_value, work.score, work.before
+    logs = targets.logs
     n = np.int64(end - start)
-    is_label = targets[t, KIND] == LABEL
-    labels = targets[t, LABELS] if is_label else 1
-    groups, at, at_group = targets[t, GROUPS], targets[t, AT], targets[t, AT_GROUP]
+    is_label = targets.spec[t, KIND] == LABEL
+    labels = targets.spec[t, LABELS] if is_label else 1
+    groups, at, at_group = targets.spec[t, GROUPS], targets.spec[t, AT], targets.spec[t, AT_GROUP]
     width = labels * groups + 1
     for x in range(size * width):
         frequency[x] = 0
@@ -190,7 +237,7 @@ def _count_values(table, a, start, end, low, size, t, targets, factors, logs, fi
             if c < groups:
                 sums_by_value[np.uint64(v * groups + c)] += values[t, i]
     _begin(t, n, targets, work)
-    factor, whole = factors[t], work[10][t]
+    factor, whole = targets.factors[t], work.wholes[t]
     so_far = 0
     for v in range(size):
         x = v * width
@@ -285,16 +332,16 @@ def _best_of_number(table, a, start, end, low, size, least, values, whole, facto
 
 
 @compiled
-def _walk_sorted(order, start, t, targets, factors, logs, good, first, work):
+def _walk_sorted(order, start, t, targets, good, first, work):
     """Score the good positions of a sorted line: the records pass one by one from the right side to the left."""
-    cells, values, counts, by_group, sums = work[0], work[1], work[2], work[3], work[4]
-    score = work[7]
+    cells, values, counts, by_group, sums = work.cells, work.values, work.counts, work.by_group, work.sums
+    score, logs = work.score, targets.logs
     n = order.size
-    is_label = targets[t, KIND] == LABEL
-    labels = targets[t, LABELS] if is_label else 1
-    groups, at, at_group = targets[t, GROUPS], targets[t, AT], targets[t, AT_GROUP]
+    is_label = targets.spec[t, KIND] == LABEL
+    labels = targets.spec[t, LABELS] if is_label else 1
+    groups, at, at_group = targets.spec[t, GROUPS], targets.spec[t, AT], targets.spec[t, AT_GROUP]
     _begin(t, n, targets, work)
-    factor, whole = factors[t], work[10][t]
+    factor, whole = targets.factors[t], work.wholes[t]
     for i in range(n):
         if good[i] == 1:
             found = factor * (np.float64(whole) if is_label else _score_numbers(t, targets, by_group, sums))
@@ -318,41 +365,42 @@ def _walk_sorted(order, start, t, targets, factors, logs, good, first, work):
 
 
 @compiled
-def _best_of_line(
-    table, a, start, end, low, high, least, checked, rules, facts, histograms,
-    targets, factors, features, logs, work,
-):  # fmt: skip
+def _best_of_line(table, a, start, end, low, high, least, checked, rules, histograms, targets, work):
     """The best candidate of an ordered or nominal line: (score, records on the left, cut); 0 records if there is none.
 
     Of a line that a target's model does not look at, no cut changes what the model sees.
     """
-    score, before, parents = work[7], work[8], work[9]
+    score, before = work.score, work.before
     n = np.int64(end - start)
     width, unseen = np.int64(0), 0.0
-    for t in range(targets.shape[0]):
-        if features[t, a] == 0:
-            unseen += parents[t]
+    for t in range(targets.spec.shape[0]):
+        if targets.features[t, a] == 0:
+            unseen += work.parents[t]
         else:
-            width = max(width, (targets[t, LABELS] if targets[t, KIND] == LABEL else 1) * targets[t, GROUPS] + 1)
+            width = max(
+                width, (targets.spec[t, LABELS] if targets.spec[t, KIND] == LABEL else 1) * targets.spec[t, GROUPS] + 1
+            )
     best, best_left, best_cut = np.inf, np.int64(0), np.int64(0)
     if width == 0:
         return best, best_left, best_cut
     size = high - low + 1
     first = True
-    alone = not checked and targets.shape[0] == 1 and targets[0, GROUPS] == 1 and work[3][0, 0] == n
+    alone = not checked and targets.spec.shape[0] == 1 and targets.spec[0, GROUPS] == 1 and work.by_group[0, 0] == n
     if alone and size <= FEW * n:
-        if targets[0, KIND] == LABEL and targets[0, LABELS] == 2:
+        if targets.spec[0, KIND] == LABEL and targets.spec[0, LABELS] == 2:
             return _best_of_two_labels(
-                table, a, start, end, low, size, least, work[0], work[2][0, 1], factors[0], logs, work[5]
-            )
-        if targets[0, KIND] == NUMBER:
+                table, a, start, end, low, size, least, work.cells, work.counts[0, 1], targets.factors[0],
+                targets.logs, work.frequency,
+            )  # fmt: skip
+        if targets.spec[0, KIND] == NUMBER:
             return _best_of_number(
-                table, a, start, end, low, size, least, work[1], work[4][0, 0], factors[0], work[5], work[6]
-            )
+                table, a, start, end, low, size, least, work.values, work.sums[0, 0], targets.factors[0],
+                work.frequency, work.sums_by_value,
+            )  # fmt: skip
     if not checked and size * width <= FEW * n:
-        for t in range(targets.shape[0]):
-            if features[t, a] == 1:
-                _count_values(table, a, start, end, low, size, t, targets, factors, logs, first, work)
+        for t in range(targets.spec.shape[0]):
+            if targets.features[t, a] == 1:
+                _count_values(table, a, start, end, low, size, t, targets, first, work)
                 first = False
         for v in range(1, size):
             left = np.int64(before[v])
@@ -363,11 +411,11 @@ def _best_of_line(
         return best + unseen, best_left, best_cut
     order = sorted_along(table, a, start, end, low, high)
     good = np.zeros(n + 1, dtype=np.uint8)
-    if keep_good(table, a, order, least, False, checked, good, rules, facts, histograms) == 0:
+    if keep_good(table, a, order, least, False, checked, good, rules, histograms) == 0:
         return best, best_left, best_cut
-    for t in range(targets.shape[0]):
-        if features[t, a] == 1:
-            _walk_sorted(order, start, t, targets, factors, logs, good, first, work)
+    for t in range(targets.spec.shape[0]):
+        if targets.features[t, a] == 1:
+            _walk_sorted(order, start, t, targets, good, first, work)
             first = False
     for p in range(least, n - least + 1):
         if good[p] == 1 and (score[p] < best or (score[p] == best and abs(2 * p - n) < abs(2 * best_left - n))):
@@ -376,22 +424,23 @@ def _best_of_line(
 
 
 @compiled
-def _score_children(start, count, a, child, sizes, targets, factors, features, logs, work):
+def _score_children(start, count, a, room, targets, work):
     """The score of a specialisation: that of its children, one after the other."""
-    cells, values, counts, by_group, sums, parents = work[0], work[1], work[2], work[3], work[4], work[9]
+    cells, values, counts, by_group, sums = work.cells, work.values, work.counts, work.by_group, work.sums
+    child, sizes, logs = room.child, room.sizes, targets.logs
     total = 0
     for c in range(count):
         total += sizes[c]
     order = np.empty(total, dtype=np.uint32)
     arrange_many(child, start, count, sizes, order)
     score, unseen = 0.0, 0.0
-    for t in range(targets.shape[0]):
-        if features[t, a] == 0:
-            unseen += parents[t]
+    for t in range(targets.spec.shape[0]):
+        if targets.features[t, a] == 0:
+            unseen += work.parents[t]
             continue
-        is_label = targets[t, KIND] == LABEL
-        labels = targets[t, LABELS] if is_label else 1
-        groups, at, at_group = targets[t, GROUPS], targets[t, AT], targets[t, AT_GROUP]
+        is_label = targets.spec[t, KIND] == LABEL
+        labels = targets.spec[t, LABELS] if is_label else 1
+        groups, at, at_group = targets.spec[t, GROUPS], targets.spec[t, AT], targets.spec[t, AT_GROUP]
         whole, squares = np.int64(0), 0.0
         begin = 0
         for c in range(count):
@@ -417,15 +466,12 @@ def _score_children(start, count, a, child, sizes, targets, factors, features, l
                 for g in range(at_group, at_group + groups):
                     squares += _square(sums[1, g], by_group[1, g])
             begin = stop
-        score += factors[t] * (np.float64(whole) if is_label else -squares)
+        score += targets.factors[t] * (np.float64(whole) if is_label else -squares)
     return score + unseen
 
 
 @compiled
-def choose(
-    table, start, end, low, high, node, lines, tree, leaf, least, rules, facts, histograms, child, sizes,
-    targets, factors, features, numbers, logs, work,
-):  # fmt: skip
+def choose(table, start, end, low, high, node, lines, least, rules, room, targets, work):
     """The allowable cut with the lowest score: (line or −1, records on the left, cut, gain for each record).
 
     Where there is nothing to gain, the gain is 0 and the cut may be any.
@@ -434,47 +480,44 @@ def choose(
     not are all candidates asked.
     """
     n = np.int64(end - start)
-    whole = score_node(table, start, end, targets, factors, numbers, logs, work)
+    whole = score_node(table, start, end, targets, work)
     none = np.int64(0)
-    if whole == 0.0 and numbers.size == 0:
+    if whole == 0.0 and targets.numbers.size == 0:
         return none, none, none, 0.0  # one label everywhere: any cut is as good, none is looked for
     for checked in range(2):
         best, best_line, best_left, best_cut = np.inf, np.int64(-1), none, none
         evenness = n
-        for a in range(lines.shape[0]):
+        for a in range(lines.spec.shape[0]):
             bottom, top = np.int64(low[node, a]), np.int64(high[node, a])
             if bottom == top:
                 continue
-            if lines[a, 0] == TREE:
-                first, count = children_between(lines, tree, leaf, a, bottom, top)
-                if not children_hold(
-                    table, a, start, end, first, count, tree, least, rules, facts, child, sizes, checked == 1
-                ):
+            if lines.spec[a, 0] == TREE:
+                first, count = children_between(lines, a, bottom, top)
+                if not children_hold(table, a, start, end, first, count, lines.tree, least, rules, room, checked == 1):
                     continue
                 left, cut = none, none
                 largest = none
                 for c in range(count):
-                    largest = max(largest, sizes[c])
+                    largest = max(largest, room.sizes[c])
                 uneven = 2 * largest - n
-                score = _score_children(start, count, a, child, sizes, targets, factors, features, logs, work)
+                score = _score_children(start, count, a, room, targets, work)
             else:
                 score, left, cut = _best_of_line(
-                    table, a, start, end, bottom, top, least, checked == 1, rules, facts, histograms,
-                    targets, factors, features, logs, work,
-                )  # fmt: skip
+                    table, a, start, end, bottom, top, least, checked == 1, rules, room.histograms, targets, work
+                )
                 if left == 0:
                     continue
                 uneven = abs(2 * left - n)
             if score < best or (score == best and uneven < evenness):
                 best, best_line, best_left, best_cut, evenness = score, np.int64(a), left, cut, uneven
-        if best_line < 0 or rules.shape[0] == 0 or checked == 1:
+        if best_line < 0 or rules.spec.shape[0] == 0 or checked == 1:
             break
-        if lines[best_line, 0] == TREE:
+        if lines.spec[best_line, 0] == TREE:
             bottom, top = np.int64(low[node, best_line]), np.int64(high[node, best_line])
-            first, count = children_between(lines, tree, leaf, best_line, bottom, top)
-            if children_hold(table, best_line, start, end, first, count, tree, least, rules, facts, child, sizes, True):
+            first, count = children_between(lines, best_line, bottom, top)
+            if children_hold(table, best_line, start, end, first, count, lines.tree, least, rules, room, True):
                 break
-        elif sides_hold(table, best_line, start, end, best_left, best_cut, none, least, rules, facts, histograms):
+        elif sides_hold(table, best_line, start, end, best_left, best_cut, none, least, rules, room.histograms):
             break
     gain = whole - best
     if best_line >= 0 and gain <= SURE * abs(whole):

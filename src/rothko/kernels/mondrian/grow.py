@@ -16,8 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
+from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.mondrian import gain, median, selection
 from rothko.kernels.mondrian.arrange import arrange_many, arrange_two, move, rank_anew, split
+from rothko.kernels.mondrian.gain import Targets
 from rothko.kernels.mondrian.nodes import (
     ATTRIBUTE,
     CHILD,
@@ -30,13 +32,12 @@ from rothko.kernels.mondrian.nodes import (
     PHASE,
     SELECTION,
     START,
-    TREE,
-    children_between,
     code_of,
     open_node,
+    room_for,
     with_room,
 )
-from rothko.kernels.rules import KIND, MOMENTS, SIZE
+from rothko.kernels.mondrian.selection import Queries
 
 SPARSE = 2
 """Codes are ranked anew where they are more than this many for every record of a node."""
@@ -57,10 +58,7 @@ def _extremes(table, a, start, end):
 
 
 @compiled
-def grow(
-    table, begin, stop, phase, maps, maps_from, lines, places, scales, tree, leaf, least, rules, facts, relaxed,
-    criteria, most_cuts,
-):  # fmt: skip
+def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxed, criteria, most_cuts):
     """Cut the records ``begin … stop`` until no allowable cut is left, or ``most_cuts`` were made.
 
     Parameters
@@ -72,16 +70,10 @@ def grow(
     maps, maps_from
         The codes of lines that were ranked anew, and where those of each line begin; -1 where its codes are in use.
     lines
-        int64 (d, 6): kind, number of codes, missing code or -1, offset into ``places``, into ``tree``, into ``leaf``.
-    places
-        How far each code of an ordered line lies from the first.
-    scales
-        float64 (d, 2): weight of each line, and how far its last code lies from the first.
-    tree
-        int32 (nodes, 5) of all hierarchies: parent, first code, last code, first child, children.
+        See :class:`rothko.kernels.boxes.Lines`.
     least
         The fewest records that a part may have.
-    rules, facts
+    rules
         Requirements about sensitive values, see :mod:`rothko.kernels.rules`.
     relaxed
         Whether a median may part records with equal codes.
@@ -90,29 +82,19 @@ def grow(
         logs (see :mod:`rothko.kernels.mondrian.gain`); the least gain; whether to go on with the median after it;
         lowest codes, highest codes and weights of the queries (see :mod:`rothko.kernels.mondrian.selection`).
 
-    Returns ------- The nodes (see :mod:`rothko.kernels.mondrian.nodes`); the smallest box around each, its lowest and
-    its highest codes, int32 (nodes, d); and what the nodes that are still to be cut take as ``maps`` and, row by row,
-    as ``maps_from``.
+    Returns
+    -------
+    The nodes (see :mod:`rothko.kernels.mondrian.nodes`); the smallest box around each, its lowest and its highest
+    codes, int32 (nodes, d); and what the nodes that are still to be cut take as ``maps`` and, row by row, as
+    ``maps_from``.
     """
-    d = lines.shape[0]
+    d = lines.spec.shape[0]
     n = stop - begin
-    order = np.empty(n, dtype=np.uint32)
-    spare = np.empty(n, dtype=np.int32)
-    counts = np.empty(max(256, min(n, 1 << 15)) + 1, dtype=np.int32)
-    most_values, most_children = 1, 1
-    for r in range(rules.shape[0]):
-        if rules[r, KIND] < MOMENTS:
-            most_values = max(most_values, rules[r, SIZE])
-    for t in range(tree.shape[0]):
-        most_children = max(most_children, tree[t, 4])
-    histograms = np.zeros((3, most_values), dtype=np.int64)
-    child = np.empty(n if tree.shape[0] > 0 else 1, dtype=np.int32)
-    sizes = np.empty(most_children, dtype=np.int64)
-    width = np.empty(d)
+    room = room_for(n, lines, rules)
+    order, child, sizes = room.order, room.child, room.sizes
     if criteria is not None:
-        (
-            targets, factors, features, numbers, logs, minimum_gain, then_median, box_low, box_high, weights
-        ) = criteria  # fmt: skip
+        spec, factors, features, numbers, logs, minimum_gain, then_median, box_low, box_high, weights = criteria
+        targets, queries = Targets(spec, factors, features, numbers, logs), Queries(box_low, box_high, weights)
         work = room_for_gain(n, lines, targets)
         # Cuts that no model looks at, and cuts between equal codes, are left to the median.
         all_seen = not relaxed
@@ -143,20 +125,16 @@ def grow(
         now = np.int64(nodes[node, PHASE])
         if criteria is not None:
             if now == SELECTION:
-                a, left, cut = choose_selection(
-                    table, start, end, low, high, node, lines, tree, leaf, least, rules, facts, histograms, child,
-                    sizes, box_low, box_high, weights,
-                )  # fmt: skip
+                a, left, cut = choose_selection(table, start, end, low, high, node, lines, least, rules, room, queries)
                 if a < 0:
-                    now = np.int64(GAIN if targets.shape[0] > 0 else MEDIAN)
+                    now = np.int64(GAIN if targets.spec.shape[0] > 0 else MEDIAN)
             if now == GAIN:
                 for b in range(d):
-                    if lines[b, 0] != TREE and high[node, b] - low[node, b] >= SPARSE * np.int64(end - start):
+                    if lines.spec[b, 0] != TREE and high[node, b] - low[node, b] >= SPARSE * np.int64(end - start):
                         maps, filled = rank_anew(table, b, start, end, node, low, high, maps, maps_at, filled)
                 a, left, cut, gained = choose_gain(
-                    table, start, end, low, high, node, lines, tree, leaf, least, rules, facts, histograms, child,
-                    sizes, targets, factors, features, numbers, logs, work,
-                )  # fmt: skip
+                    table, start, end, low, high, node, lines, least, rules, room, targets, work
+                )
                 if a < 0 and all_seen:
                     continue
                 if a < 0 or gained <= 0.0 or gained < minimum_gain:
@@ -165,16 +143,15 @@ def grow(
                     a, now = np.int64(-1), np.int64(MEDIAN)
         if now == MEDIAN:
             a, left, cut, ties = choose_median(
-                table, start, end, low, high, node, lines, places, scales, tree, leaf, least, relaxed, rules, facts,
-                histograms, child, sizes, width, counts, maps, maps_at,
-            )  # fmt: skip
+                table, start, end, low, high, node, maps, maps_at, lines, least, relaxed, rules, room
+            )
         if a < 0:
             continue
         parts, first, count = np.int64(2), np.int64(0), np.int64(0)
-        if lines[a, 0] == TREE:
-            first, count = children_between(lines, tree, leaf, a, np.int64(low[node, a]), np.int64(high[node, a]))
+        if lines.spec[a, 0] == TREE:
+            first, count = children_between(lines, a, np.int64(low[node, a]), np.int64(high[node, a]))
             if now != MEDIAN:
-                split(table, a, start, end, first, count, tree, child, sizes)
+                split(table, a, start, end, first, count, lines.tree, child, sizes)
             arrange_many(child, start, count, sizes, order)
             parts = np.int64(0)
             for c in range(count):
@@ -188,10 +165,10 @@ def grow(
             for b in range(d):
                 maps_at[part, b] = maps_at[node, b]
         at = np.int64(start)
-        if lines[a, 0] == TREE:
+        if lines.spec[a, 0] == TREE:
             for c in range(count):
                 if sizes[c] > 0:
-                    open_node(nodes, used, node, np.int64(tree[first + c, 1]), at, at + sizes[c], waiting, now)
+                    open_node(nodes, used, node, np.int64(lines.tree[first + c, 1]), at, at + sizes[c], waiting, now)
                     at += sizes[c]
                     waiting = used
                     used += 1
@@ -201,7 +178,7 @@ def grow(
             open_node(nodes, used + 1, node, code_of(maps, maps_at, node, a, cut), at + left, np.int64(end), used, now)
             waiting = used + 1
             used += 2
-        move(table, start, end, order, spare, nodes, low, high, node)
+        move(table, start, end, order, room.spare, nodes, low, high, node)
         cuts += 1
     for node in range(used if filled > 0 else 0):
         for a in range(d):

@@ -8,30 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
+from rothko.kernels.boxes import TREE, children_between, width_of
 from rothko.kernels.mondrian.allowed import children_hold, keep_good, sides_hold
 from rothko.kernels.mondrian.arrange import sorted_along
-from rothko.kernels.mondrian.nodes import NOMINAL, ORDERED, TREE, children_between, code_of, lowest_node
-
-TINY = 1e-300
-
-
-@compiled
-def width_of(lines, places, tree, leaf, scales, a, low, high):
-    """Normalised width of attribute ``a`` over the codes low … high, times its weight; 0 when it is one value."""
-    if low == high:
-        return 0.0
-    kind, size, missing = lines[a, 0], lines[a, 1], lines[a, 2]
-    if high == missing:
-        return scales[a, 0]  # missing and present together are published as the root
-    if kind == ORDERED:
-        offset = lines[a, 3]
-        # Never nothing: two values so close that their distance is lost to rounding can still be told apart.
-        return max(scales[a, 0] * ((places[offset + high] - places[offset + low]) / scales[a, 1]), TINY)
-    if kind == NOMINAL:
-        return scales[a, 0] * ((high - low + 1) / size)
-    node = lowest_node(tree, lines[a, 4], leaf, lines[a, 5], low, high)
-    row = lines[a, 4] + node
-    return scales[a, 0] * ((tree[row, 2] - tree[row, 1] + 1) / size)
+from rothko.kernels.mondrian.nodes import code_of
 
 
 @compiled
@@ -76,12 +56,12 @@ def _next_code(table, a, start, end, code):
 
 
 @compiled
-def _scan(table, a, start, end, low, high, least, relaxed, rules, facts, histograms):
+def _scan(table, a, start, end, low, high, least, relaxed, rules, histograms):
     """The allowable cut nearest the median among all of them, or 0 records on the left."""
     n = np.int64(end - start)
     order = sorted_along(table, a, start, end, low, high)
     good = np.zeros(n + 1, dtype=np.uint8)
-    if keep_good(table, a, order, least, relaxed, True, good, rules, facts, histograms) == 0:
+    if keep_good(table, a, order, least, relaxed, True, good, rules, histograms) == 0:
         return np.int64(0), np.int64(0), np.int64(0)
     best = np.int64(0)
     for p in range(least, n - least + 1):
@@ -95,7 +75,7 @@ def _scan(table, a, start, end, low, high, least, relaxed, rules, facts, histogr
 
 
 @compiled
-def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, facts, counts, histograms):
+def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, room):
     """The allowable cut of an ordered or nominal line: (records on the left, cut, equal codes that go left).
 
     Missing is split from present where that is allowable, since together they publish nothing;
@@ -110,10 +90,10 @@ def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, fa
         if (
             left >= least
             and n - left >= least
-            and sides_hold(table, a, start, end, left, high, none, least, rules, facts, histograms)
+            and sides_hold(table, a, start, end, left, high, none, least, rules, room.histograms)
         ):
             return left, high, none
-    median, below, equal = _select(table, a, start, end, low, high, n // 2, counts)
+    median, below, equal = _select(table, a, start, end, low, high, n // 2, room.counts)
     if relaxed:
         left, cut, ties = n // 2, median, n // 2 - below
     else:
@@ -128,35 +108,30 @@ def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, fa
             left, cut = lower, median
         else:
             left, cut = upper, _next_code(table, a, start, end, median)
-    if sides_hold(table, a, start, end, left, cut, ties, least, rules, facts, histograms):
+    if sides_hold(table, a, start, end, left, cut, ties, least, rules, room.histograms):
         return left, cut, ties
-    return _scan(table, a, start, end, low, high, least, relaxed, rules, facts, histograms)
+    return _scan(table, a, start, end, low, high, least, relaxed, rules, room.histograms)
 
 
 @compiled
-def choose(
-    table, start, end, low, high, node, lines, places, scales, tree, leaf, least, relaxed, rules, facts, histograms,
-    child, sizes, width, counts, maps, maps_at,
-):  # fmt: skip
+def choose(table, start, end, low, high, node, maps, maps_at, lines, least, relaxed, rules, room):
     """The widest attribute that can be cut: (line or −1, records on the left, cut, equal codes that go left)."""
-    none = np.int64(0)
-    for a in range(lines.shape[0]):
+    none, width = np.int64(0), room.width
+    for a in range(lines.spec.shape[0]):
         bottom, top = code_of(maps, maps_at, node, a, low[node, a]), code_of(maps, maps_at, node, a, high[node, a])
-        width[a] = width_of(lines, places, tree, leaf, scales, a, bottom, top)
+        width[a] = width_of(lines, a, bottom, top)
     while True:
         a = np.int64(np.argmax(width))
         if width[a] <= 0.0:
             return np.int64(-1), none, none, none
         width[a] = 0.0
         bottom, top = np.int64(low[node, a]), np.int64(high[node, a])
-        if lines[a, 0] == TREE:
-            first, count = children_between(lines, tree, leaf, a, bottom, top)
-            if children_hold(table, a, start, end, first, count, tree, least, rules, facts, child, sizes, True):
+        if lines.spec[a, 0] == TREE:
+            first, count = children_between(lines, a, bottom, top)
+            if children_hold(table, a, start, end, first, count, lines.tree, least, rules, room, True):
                 return a, none, none, none
         else:
-            missing = top if code_of(maps, maps_at, node, a, top) == lines[a, 2] else np.int64(-1)
-            left, cut, ties = cut_line(
-                table, a, start, end, bottom, top, missing, least, relaxed, rules, facts, counts, histograms
-            )
+            missing = top if code_of(maps, maps_at, node, a, top) == lines.spec[a, 2] else np.int64(-1)
+            left, cut, ties = cut_line(table, a, start, end, bottom, top, missing, least, relaxed, rules, room)
             if left > 0:
                 return a, left, cut, ties

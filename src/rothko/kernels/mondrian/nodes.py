@@ -11,9 +11,13 @@ so that the regions of the parts cover the region of the node.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from rothko.kernels import compiled
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.kernels import compiled, inlined
+from rothko.kernels.rules import KIND, MOMENTS, SIZE
 
 # Columns of the table.
 PARENT, ATTRIBUTE, BEGINS, START, END, CHILD, CHILDREN, PHASE = range(8)
@@ -23,8 +27,42 @@ LEAF, PENDING = -1, -2
 SELECTION, GAIN, MEDIAN = range(3)
 """The criteria in the order in which they take a node over from each other."""
 
-ORDERED, NOMINAL, TREE = 0, 1, 2
-"""Kinds of line: widths by value, by number of values, by leaves under the lowest common node."""
+
+class Room(NamedTuple):
+    """Arrays to work in, for nodes of up to so many records."""
+
+    order: NDArray[np.uint32]
+    spare: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    """By value."""
+    histograms: NDArray[np.int64]
+    """Three rows, as :mod:`rothko.kernels.rules` has them; zero when not in use."""
+    child: NDArray[np.int32]
+    """Of each record, where a tree is cut."""
+    sizes: NDArray[np.int64]
+    """Of each child."""
+    width: NDArray[np.float64]
+    """Of each line."""
+
+
+@inlined
+def room_for(n, lines, rules):
+    """Room for nodes of up to n records."""
+    most_values, most_children = 1, 1
+    for r in range(rules.spec.shape[0]):
+        if rules.spec[r, KIND] < MOMENTS:
+            most_values = max(most_values, rules.spec[r, SIZE])
+    for t in range(lines.tree.shape[0]):
+        most_children = max(most_children, lines.tree[t, 4])
+    return Room(
+        np.empty(n, dtype=np.uint32),
+        np.empty(n, dtype=np.int32),
+        np.empty(max(256, min(n, 1 << 15)) + 1, dtype=np.int32),
+        np.zeros((3, most_values), dtype=np.int64),
+        np.empty(n if lines.tree.shape[0] > 0 else 1, dtype=np.int32),
+        np.empty(most_children, dtype=np.int64),
+        np.empty(lines.spec.shape[0]),
+    )
 
 
 @compiled
@@ -50,23 +88,6 @@ def open_node(nodes, node, parent, begins, start, end, waiting, phase):
     nodes[node, CHILD] = waiting
     nodes[node, CHILDREN] = 0
     nodes[node, PHASE] = phase
-
-
-@compiled
-def lowest_node(tree, offset, leaf, leaf_offset, low, high):
-    """The lowest node of a line's tree that covers the codes from ``low`` to ``high``."""
-    node = leaf[leaf_offset + low]
-    while tree[offset + node, 2] < high:
-        node = tree[offset + node, 0]
-    return node
-
-
-@compiled
-def children_between(lines, tree, leaf, a, low, high):
-    """The children of the lowest node of line ``a`` over the codes ``low … high``: their first row, and how many."""
-    offset = lines[a, 4]
-    at = offset + lowest_node(tree, offset, leaf, lines[a, 5], low, high)
-    return offset + tree[at, 3], np.int64(tree[at, 4])
 
 
 @compiled

@@ -12,17 +12,30 @@ Equal savings: the more even cut, then the attribute that comes first, then the 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rothko.kernels import compiled
+from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.mondrian.allowed import children_hold, keep_good
 from rothko.kernels.mondrian.arrange import sorted_along
-from rothko.kernels.mondrian.nodes import TREE, children_between
+
+
+class Queries(NamedTuple):
+    """The queries that will be asked."""
+
+    low: NDArray[np.int32]
+    """(queries, lines): lowest and highest codes."""
+    high: NDArray[np.int32]
+    weights: NDArray[np.float64]
 
 
 @compiled
-def _overlapped(low, high, node, box_low, box_high):
+def _overlapped(low, high, node, queries):
     """The queries that a node overlaps."""
+    box_low, box_high = queries.low, queries.high
     found = np.empty(box_low.shape[0], dtype=np.int64)
     count = 0
     for q in range(box_low.shape[0]):
@@ -72,52 +85,49 @@ def _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high):
 
 
 @compiled
-def _saved_by_children(tree, first, count, sizes, a, box_low, box_high, weights, queries):
+def _saved_by_children(tree, first, count, sizes, a, queries, hit):
     saved = 0.0
     for c in range(count):
-        for i in range(queries.size):
-            q = queries[i]
-            if tree[first + c, 2] < box_low[q, a] or tree[first + c, 1] > box_high[q, a]:
-                saved += weights[q] * sizes[c]
+        for i in range(hit.size):
+            q = hit[i]
+            if tree[first + c, 2] < queries.low[q, a] or tree[first + c, 1] > queries.high[q, a]:
+                saved += queries.weights[q] * sizes[c]
     return saved
 
 
 @compiled
-def choose(
-    table, start, end, low, high, node, lines, tree, leaf, least, rules, facts, histograms, child, sizes,
-    box_low, box_high, weights,
-):  # fmt: skip
+def choose(table, start, end, low, high, node, lines, least, rules, room, queries):
     """The allowable cut that lowers the imprecision most: (line or −1, records on the left, cut)."""
     n = np.int64(end - start)
     best, best_line, best_left, best_cut = 0.0, np.int64(-1), np.int64(0), np.int64(0)
     evenness = n
-    queries = _overlapped(low, high, node, box_low, box_high)
-    for a in range(lines.shape[0]):
+    hit = _overlapped(low, high, node, queries)
+    for a in range(lines.spec.shape[0]):
         bottom, top = np.int64(low[node, a]), np.int64(high[node, a])
-        lows, highs = np.empty(queries.size, dtype=np.int64), np.empty(queries.size, dtype=np.int64)
+        lows, highs = np.empty(hit.size, dtype=np.int64), np.empty(hit.size, dtype=np.int64)
         inside = True
-        for i in range(queries.size):
-            lows[i], highs[i] = box_low[queries[i], a], box_high[queries[i], a]
+        for i in range(hit.size):
+            lows[i], highs[i] = queries.low[hit[i], a], queries.high[hit[i], a]
             inside = inside and lows[i] <= bottom and highs[i] >= top
         if inside or bottom == top:
             continue  # every part would overlap all of them
         left, cut, uneven = np.int64(0), np.int64(0), n
-        if lines[a, 0] == TREE:
-            first, count = children_between(lines, tree, leaf, a, bottom, top)
-            if not children_hold(table, a, start, end, first, count, tree, least, rules, facts, child, sizes, True):
+        if lines.spec[a, 0] == TREE:
+            first, count = children_between(lines, a, bottom, top)
+            if not children_hold(table, a, start, end, first, count, lines.tree, least, rules, room, True):
                 continue
-            saved = _saved_by_children(tree, first, count, sizes, a, box_low, box_high, weights, queries)
+            saved = _saved_by_children(lines.tree, first, count, room.sizes, a, queries, hit)
             largest = np.int64(0)
             for c in range(count):
-                largest = max(largest, sizes[c])
+                largest = max(largest, room.sizes[c])
             uneven = 2 * largest - n
         else:
             order = sorted_along(table, a, start, end, bottom, top)
             good = np.zeros(n + 1, dtype=np.uint8)
-            if keep_good(table, a, order, least, False, True, good, rules, facts, histograms) == 0:
+            if keep_good(table, a, order, least, False, True, good, rules, room.histograms) == 0:
                 continue
-            lows, from_low = _weights_along(lows, weights, queries, False)
-            highs, to_high = _weights_along(highs, weights, queries, True)
+            lows, from_low = _weights_along(lows, queries.weights, hit, False)
+            highs, to_high = _weights_along(highs, queries.weights, hit, True)
             saved, left = _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high)
             if left > 0:
                 cut = np.int64(table[a, order[left]])

@@ -14,22 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.kernels import compiled
-from rothko.kernels.mondrian.median import width_of
-from rothko.kernels.mondrian.nodes import children_between
+from rothko.kernels.boxes import Lines, children_between, share, width_of
 
 SCALE = 2.0**24
 """Logarithms and NCP are kept in multiples of one over this."""
 
 
-class Lines(NamedTuple):
-    """The lines of a table; the codes of all of them stand one after the other."""
+class Columns(NamedTuple):
+    """The quasi-identifiers of a table; the codes of all of them stand one after the other."""
 
-    lines: NDArray[np.int64]
-    """This and the next four as in :class:`rothko.methods.layout.Layout`, with weights of one."""
-    places: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    tree: NDArray[np.int32]
-    leaf: NDArray[np.int32]
+    lines: Lines
+    """With weights of one."""
     weights: NDArray[np.float64]
     at: NDArray[np.int64]
     """Where the codes of each line begin, and their end."""
@@ -55,20 +50,20 @@ class Labels(NamedTuple):
 
 
 @compiled
-def split(lines, labels, i, low, high, gains, whole, side):
+def split(columns, labels, i, low, high, gains, whole, side):
     """The cut of an interval that gains most, and its gain; -1 where there is none, or it would not be beneficial.
 
     Only cuts that leave enough records on both sides: no other can ever be valid.
     """
-    at = lines.at[i]
-    before = lines.before[at + i : lines.at[i + 1] + i + 1]
-    least = max(lines.least[i], np.int64(1))
+    at = columns.at[i]
+    before = columns.before[at + i : columns.at[i + 1] + i + 1]
+    least = max(columns.least[i], np.int64(1))
     if low == high or before[high + 1] - before[low] < 2 * least:
         return np.int64(-1), 0.0
     for cut in range(high - low):
         gains[cut] = 0.0
     if labels.counts.size == 0:
-        _save(lines, before, i, low, high, gains)
+        _save(columns, before, i, low, high, gains)
     elif not _several(labels, i, low, high):
         return np.int64(-1), 0.0
     for t in range(labels.counts.size):
@@ -84,37 +79,37 @@ def split(lines, labels, i, low, high, gains, whole, side):
 
 
 @compiled
-def specialise(lines, labels, i, low, high, whole, side):
+def specialise(columns, labels, i, low, high, whole, side):
     """What is gained by going from a node of a tree to its children; -1 where that would not be beneficial."""
     if low == high:
         return -1.0
-    first, count = children_between(lines.lines, lines.tree, lines.leaf, i, low, high)
+    first, count = children_between(columns.lines, i, low, high)
     if labels.counts.size == 0:
-        before = lines.before[lines.at[i] + i : lines.at[i + 1] + i + 1]
-        saved = _certainty(lines, i, low, high) * (before[high + 1] - before[low])
+        before = columns.before[columns.at[i] + i : columns.at[i + 1] + i + 1]
+        saved = _certainty(columns, i, low, high) * (before[high + 1] - before[low])
         for child in range(first, first + count):
-            begin, end = np.int64(lines.tree[child, 1]), np.int64(lines.tree[child, 2])
-            saved -= _certainty(lines, i, begin, end) * (before[end + 1] - before[begin])
-        return lines.weights[i] * saved / (before[-1] * SCALE) if saved > 0 else -1.0
+            begin, end = np.int64(columns.lines.tree[child, 1]), np.int64(columns.lines.tree[child, 2])
+            saved -= _certainty(columns, i, begin, end) * (before[end + 1] - before[begin])
+        return columns.weights[i] * saved / (before[-1] * SCALE) if saved > 0 else -1.0
     if not _several(labels, i, low, high):
         return -1.0
     gain = 0.0
     for t in range(labels.counts.size):
         if labels.seen[i, t]:
             gain += children_gain(
-                labels.labels, labels.amounts, labels.places[labels.at[i, t] :], low, high, lines.tree, first, count,
-                labels.logs, whole[: labels.counts[t]], side[: labels.counts[t]],
+                labels.labels, labels.amounts, labels.places[labels.at[i, t] :], low, high, columns.lines.tree, first,
+                count, labels.logs, whole[: labels.counts[t]], side[: labels.counts[t]],
             )  # fmt: skip
     return gain
 
 
 @compiled
-def disclose(lines, labels, i, codes, gains, whole):
+def disclose(columns, labels, i, codes, gains, whole):
     """What is gained by disclosing each of some suppressed values; False where no value is worth it."""
     for j in range(codes.size):
         gains[j] = 0.0
     if labels.counts.size == 0:
-        return _save_values(lines, i, codes, gains)
+        return _save_values(columns, i, codes, gains)
     several = False
     for t in range(labels.counts.size):
         found = value_gains(
@@ -138,46 +133,45 @@ def _several(labels, i, low, high):
 
 
 @compiled
-def _certainty(lines, i, low, high):
+def _certainty(columns, i, low, high):
     """NCP of the codes ``low … high`` as a whole number."""
-    width = width_of(lines.lines, lines.places, lines.tree, lines.leaf, lines.scales, i, low, high)
-    return np.int64(np.rint(width * SCALE))
+    return np.int64(np.rint(width_of(columns.lines, i, low, high) * SCALE))
 
 
 @compiled
-def _save(lines, before, i, low, high, gains):
+def _save(columns, before, i, low, high, gains):
     """NCP that is saved by cutting before each code."""
-    whole = _certainty(lines, i, low, high) * (before[high + 1] - before[low])
+    whole = _certainty(columns, i, low, high) * (before[high + 1] - before[low])
     for cut in range(low + 1, high + 1):
-        left = _certainty(lines, i, low, cut - 1) * (before[cut] - before[low])
-        right = _certainty(lines, i, cut, high) * (before[high + 1] - before[cut])
-        gains[cut - low - 1] = lines.weights[i] * (whole - left - right) / (before[-1] * SCALE)
+        left = _certainty(columns, i, low, cut - 1) * (before[cut] - before[low])
+        right = _certainty(columns, i, cut, high) * (before[high + 1] - before[cut])
+        gains[cut - low - 1] = columns.weights[i] * (whole - left - right) / (before[-1] * SCALE)
 
 
 @compiled
-def _save_values(lines, i, codes, gains):
+def _save_values(columns, i, codes, gains):
     """NCP that is saved by disclosing each value: suppressed ones have their number ÷ all values."""
-    before = lines.before[lines.at[i] + i : lines.at[i + 1] + i + 1]
-    size, missing, count = lines.lines[i, 1], lines.lines[i, 2], codes.size
+    before = columns.before[columns.at[i] + i : columns.at[i + 1] + i + 1]
+    missing, count = columns.lines.spec[i, 2], codes.size
     mixed = codes[count - 1] == missing
     total = np.int64(0)
     for code in codes:
         total += before[code + 1] - before[code]
-    whole = _suppressed(count, size, mixed) * total
+    whole = _suppressed(columns.lines, i, count, mixed) * total
     any_ = False
     for j in range(count):
         records = before[codes[j] + 1] - before[codes[j]]
-        rest = _suppressed(count - 1, size, mixed and codes[j] != missing)
-        gains[j] = lines.weights[i] * (whole - (total - records) * rest) / (before[-1] * SCALE)
+        rest = _suppressed(columns.lines, i, count - 1, mixed and codes[j] != missing)
+        gains[j] = columns.weights[i] * (whole - (total - records) * rest) / (before[-1] * SCALE)
         any_ = any_ or gains[j] > 0
     return any_
 
 
 @compiled
-def _suppressed(count, size, missing):
+def _suppressed(lines, i, count, missing):
     """NCP of so many suppressed values as a whole number: 0 for one, all where missing is among others."""
-    share = 0.0 if count <= 1 else 1.0 if missing else count / size
-    return np.int64(np.rint(share * SCALE))
+    width = 0.0 if count <= 1 else 1.0 if missing else share(lines.spec, lines.scales, i, count)
+    return np.int64(np.rint(width * SCALE))
 
 
 @compiled

@@ -9,11 +9,11 @@ import numpy as np
 
 from rothko.kernels import compiled, inlined
 from rothko.kernels.refine.state import BECOMES, CUT, DISCLOSE, FIRST, NOTHING, SLOTS, SPLIT, kill
-from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, gap, summary
+from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, add_number, gap, summary
 
 
 @compiled
-def look_at_parts(lines, sets, s, i, first, count, groups, parts, candidates, room):
+def look_at_parts(columns, sets, s, i, first, count, groups, parts, candidates, room):
     """Look at all groups that show new parts of a line."""
     a = sets.place[s, i]
     found = 0
@@ -23,11 +23,11 @@ def look_at_parts(lines, sets, s, i, first, count, groups, parts, candidates, ro
             room.touched[found] = g
             found += 1
             g = np.int64(groups.following[g, a])
-    look(lines, sets, s, found, groups, parts, candidates, room)
+    look(columns, sets, s, found, groups, parts, candidates, room)
 
 
 @compiled
-def look(lines, sets, s, found, groups, parts, candidates, room):
+def look(columns, sets, s, found, groups, parts, candidates, room):
     """Count the children that refining the parts of some groups would leave, and note what that means to candidates.
 
     ``fewest`` gets the smallest number of records in a child, for each candidate of this set; a candidate with a child
@@ -55,7 +55,7 @@ def look(lines, sets, s, found, groups, parts, candidates, room):
             if becomes == NOTHING:
                 continue
             codes = sets.table[base + b * n + begin : base + b * n + end]
-            at, many_slots, cut = lines.at[sets.members[s, b]], parts[part, SLOTS], parts[part, CUT]
+            at, many_slots, cut = columns.at[sets.members[s, b]], parts[part, SLOTS], parts[part, CUT]
             sparse = becomes == DISCLOSE and many_slots > np.int64(many) and rules_from == rules_to
             if cut >= 0:
                 right = np.int64(0)
@@ -95,7 +95,7 @@ def look(lines, sets, s, found, groups, parts, candidates, room):
                         _note(first + slot - 1, counts[slot], total, sets.least[s], fewest, s, parts, candidates)
             for rule in range(rules_from, rules_to):
                 if parts[part, BECOMES] != NOTHING:
-                    row = sets.rules[rule, ROW]
+                    row = sets.rules.spec[rule, ROW]
                     values = sets.table[base + row * n + begin : base + row * n + end]
                     _check(sets, rule, codes, weights, values, at, parts, part, candidates, room)
 
@@ -114,9 +114,9 @@ def _note(c, count, total, least, fewest, s, parts, candidates):
 @compiled
 def _check(sets, r, codes, weights, values, at, parts, part, candidates, room):
     """Ask a rule of the children of a group, or of each value that may be disclosed and the rest without it."""
-    rules, facts, counts, histograms, sums = sets.rules, sets.facts, room.counts, room.histograms, room.sums
-    size, facts_at = rules[r, SIZE], rules[r, FACTS]
-    moments = rules[r, KIND] >= MOMENTS
+    rules, counts, histograms, sums = sets.rules, room.counts, room.histograms, room.sums
+    size, facts_at = rules.spec[r, SIZE], rules.spec[r, FACTS]
+    moments = rules.spec[r, KIND] >= MOMENTS
     many, cut = np.int64(parts[part, SLOTS]), parts[part, CUT]
     first = np.int64(parts[part, FIRST])
     for s in range(many):
@@ -132,18 +132,10 @@ def _check(sets, r, codes, weights, values, at, parts, part, candidates, room):
         if not moments:
             histograms[s, v] += w
             continue
-        x = facts[facts_at + 1 + v]
-        if x == x:
-            sums[s, 0] += w
-            sums[s, 1] += w * x
-            sums[s, 2] += w * x * x
+        add_number(rules.facts, facts_at, sums, s, v, w)
     if parts[part, BECOMES] == SPLIT:
         for s in range(many):
-            if (
-                counts[s] > 0
-                and not candidates.dead[first]
-                and not _holds(s, moments, rules, r, facts, histograms, sums)
-            ):
+            if counts[s] > 0 and not candidates.dead[first] and not _holds(s, moments, rules, r, histograms, sums):
                 kill(parts, candidates, first)
         return
     rest, whole = many, many + 1
@@ -167,17 +159,17 @@ def _check(sets, r, codes, weights, values, at, parts, part, candidates, room):
         else:
             for v in range(size):
                 histograms[rest, v] = histograms[whole, v] - histograms[s, v]
-        good = _holds(s, moments, rules, r, facts, histograms, sums)
+        good = _holds(s, moments, rules, r, histograms, sums)
         if good and others:
-            good = _holds(rest, moments, rules, r, facts, histograms, sums)
+            good = _holds(rest, moments, rules, r, histograms, sums)
         if not good:
             kill(parts, candidates, c)
 
 
 @compiled
-def _holds(s, moments, rules, r, facts, histograms, sums):
+def _holds(s, moments, rules, r, histograms, sums):
     """Whether the records counted for a slot meet a rule."""
     if moments:
-        return gap(histograms, s, sums[s, 0], sums[s, 1], sums[s, 2], rules, r, facts) == 0
-    n, first = summary(histograms, s, rules, r, facts)
-    return gap(histograms, s, np.float64(n), first, 0.0, rules, r, facts) == 0
+        return gap(histograms, s, sums[s, 0], sums[s, 1], sums[s, 2], rules, r) == 0
+    n, first = summary(histograms, s, rules, r)
+    return gap(histograms, s, np.float64(n), first, 0.0, rules, r) == 0

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled, inlined
-from rothko.kernels.mondrian.nodes import NOMINAL, TREE, children_between
+from rothko.kernels.boxes import NOMINAL, TREE, children_between
 from rothko.kernels.refine.gains import disclose, specialise, split
 from rothko.kernels.refine.heap import enter, set_anew, take
 from rothko.kernels.refine.look import look, look_at_parts
@@ -51,24 +51,24 @@ from rothko.kernels.refine.state import (
 
 
 @compiled
-def refine(lines, labels, sets, most_parts, scored):
+def refine(columns, labels, sets, most_parts, scored):
     """Refine the most masked table until no valid and beneficial refinement is left.
 
     ``most_parts`` is how many parts there can ever be. Returns the table of parts, that of steps, and the suppressed
     codes line by line with their numbers.
     """
-    count = lines.lines.shape[0]
+    count = columns.lines.spec.shape[0]
     parts = np.empty((most_parts, PART_WIDTH), dtype=np.int32)
     steps = np.empty((most_parts, 4), dtype=np.int32)
-    groups, candidates, heap, room = rooms(lines, labels, sets, most_parts)
+    groups, candidates, heap, room = rooms(columns, labels, sets, most_parts)
     used, done = 0, 0
     for i in range(count):
-        suppressed = lines.lines[i, 0] == NOMINAL and lines.lines[i, 1] > 1
+        suppressed = columns.lines.spec[i, 0] == NOMINAL and columns.lines.spec[i, 1] > 1
         if suppressed:
-            for code in range(lines.lines[i, 1]):
-                candidates.hidden[lines.at[i] + code] = code
-            candidates.hiding[i] = lines.lines[i, 1]
-        _add(lines, labels, parts, used, i, np.int64(0), lines.lines[i, 1] - 1, suppressed, candidates, room)
+            for code in range(columns.lines.spec[i, 1]):
+                candidates.hidden[columns.at[i] + code] = code
+            candidates.hiding[i] = columns.lines.spec[i, 1]
+        _add(columns, labels, parts, used, i, np.int64(0), columns.lines.spec[i, 1] - 1, suppressed, candidates, room)
         used += 1
     for s in range(sets.base.size):
         g = sets.groups_at[s]
@@ -79,7 +79,7 @@ def refine(lines, labels, sets, most_parts, scored):
             groups.following[g, b] = -1
             groups.head[s, sets.members[s, b]] = g
         room.touched[0] = g
-        look(lines, sets, s, 1, groups, parts, candidates, room)
+        look(columns, sets, s, 1, groups, parts, candidates, room)
     for part in range(used):
         enter(parts, part, sets, candidates, heap, scored)
     while True:
@@ -88,7 +88,7 @@ def refine(lines, labels, sets, most_parts, scored):
             return parts[:used].copy(), steps[:done].copy(), candidates.hidden, candidates.hiding
         shrunk = _lose_anonymity(sets, parts, candidates, best)
         first = used
-        used = _perform(lines, labels, sets, parts, used, best, groups, candidates, room, steps[done])
+        used = _perform(columns, labels, sets, parts, used, best, groups, candidates, room, steps[done])
         done += 1
         for part in range(first, used):
             enter(parts, part, sets, candidates, heap, scored)
@@ -100,44 +100,44 @@ def refine(lines, labels, sets, most_parts, scored):
 
 
 @compiled
-def _add(lines, labels, parts, part, i, low, high, suppressed, candidates, room):
+def _add(columns, labels, parts, part, i, low, high, suppressed, candidates, room):
     """A new part, with its candidates."""
     parts[part, LINE], parts[part, LOW], parts[part, HIGH] = i, low, high
     parts[part, BECOMES], parts[part, CUT], parts[part, SUPPRESSED] = NOTHING, -1, suppressed
     parts[part, FIRST], parts[part, SLOTS], parts[part, LEFT] = part, 0, 0
-    at = lines.at[i]
+    at = columns.at[i]
     if suppressed:
-        _add_values(lines, labels, parts, part, i, candidates, room)
+        _add_values(columns, labels, parts, part, i, candidates, room)
         return
-    if lines.lines[i, 0] != TREE:
-        cut, gain = split(lines, labels, i, low, high, room.gains, room.whole, room.side)
+    if columns.lines.spec[i, 0] != TREE:
+        cut, gain = split(columns, labels, i, low, high, room.gains, room.whole, room.side)
         if cut < 0:
             return
         parts[part, CUT], parts[part, SLOTS] = cut, 2
     else:
-        gain = specialise(lines, labels, i, low, high, room.whole, room.side)
+        gain = specialise(columns, labels, i, low, high, room.whole, room.side)
         if gain < 0:
             return
-        first, count = children_between(lines.lines, lines.tree, lines.leaf, i, low, high)
+        first, count = children_between(columns.lines, i, low, high)
         parts[part, SLOTS] = count
         if count == 2:
-            parts[part, CUT] = lines.tree[first + 1, 1]
+            parts[part, CUT] = columns.lines.tree[first + 1, 1]
         else:
             for child in range(count):
-                for code in range(lines.tree[first + child, 1], lines.tree[first + child, 2] + 1):
+                for code in range(columns.lines.tree[first + child, 1], columns.lines.tree[first + child, 2] + 1):
                     candidates.slot[at + code] = child
     parts[part, BECOMES], parts[part, LEFT] = SPLIT, 1
     open_candidate(candidates, np.int64(part), part, low, gain)
 
 
 @compiled
-def _add_values(lines, labels, parts, part, i, candidates, room):
+def _add_values(columns, labels, parts, part, i, candidates, room):
     """The suppressed values of a line, with those that may be disclosed."""
-    at = lines.at[i]
-    before = lines.before[at + i : lines.at[i + 1] + i + 1]
+    at = columns.at[i]
+    before = columns.before[at + i : columns.at[i + 1] + i + 1]
     codes = candidates.hidden[at : at + candidates.hiding[i]]
     parts[part, FIRST] = candidates.values_at[i]
-    if not disclose(lines, labels, i, codes, room.gains, room.whole):
+    if not disclose(columns, labels, i, codes, room.gains, room.whole):
         return
     total = np.int64(0)
     for code in codes:
@@ -147,7 +147,7 @@ def _add_values(lines, labels, parts, part, i, candidates, room):
         code = codes[j]
         records = before[code + 1] - before[code]
         candidates.slot[at + code] = 0
-        if min(records, total - records) < lines.least[i] or candidates.never[at + code]:
+        if min(records, total - records) < columns.least[i] or candidates.never[at + code]:
             continue
         open_candidate(candidates, candidates.values_at[i] + able, part, code, room.gains[j])
         able += 1
@@ -171,11 +171,11 @@ def _lose_anonymity(sets, parts, candidates, best):
 
 
 @compiled
-def _perform(lines, labels, sets, parts, used, best, groups, candidates, room, step):
+def _perform(columns, labels, sets, parts, used, best, groups, candidates, room, step):
     """Perform a refinement, and update what it changes; returns how many parts there are then."""
     old = np.int64(candidates.owner[best])
     i, low, high = np.int64(parts[old, LINE]), np.int64(parts[old, LOW]), np.int64(parts[old, HIGH])
-    at, cut = lines.at[i], parts[old, CUT]
+    at, cut = columns.at[i], parts[old, CUT]
     disclosed, children, first_child = np.int64(-1), np.int64(2), np.int64(0)
     if parts[old, BECOMES] == DISCLOSE:
         disclosed = np.int64(candidates.code[best])
@@ -183,14 +183,14 @@ def _perform(lines, labels, sets, parts, used, best, groups, candidates, room, s
             room.child_of[slot] = 0
         room.child_of[candidates.slot[at + disclosed]] = 1
     elif cut < 0:
-        first_child, children = children_between(lines.lines, lines.tree, lines.leaf, i, low, high)
+        first_child, children = children_between(columns.lines, i, low, high)
         for child in range(children):
             room.child_of[child] = child
     step[STEP_PART], step[STEP_VALUE], step[STEP_CHILD], step[STEP_CHILDREN] = old, disclosed, used, children
     for s in range(sets.base.size):
         if sets.place[s, i] >= 0:
-            _divide(lines, sets, s, i, old, cut, used, children, groups, parts, candidates, room)
-    _retire(lines, parts, old, i, candidates)
+            _divide(columns, sets, s, i, old, cut, used, children, groups, parts, candidates, room)
+    _retire(columns, parts, old, i, candidates)
     if disclosed >= 0:
         rest = np.int64(0)
         for j in range(candidates.hiding[i]):
@@ -199,41 +199,41 @@ def _perform(lines, labels, sets, parts, used, best, groups, candidates, room, s
                 rest += 1
         candidates.hiding[i] = rest if rest > 1 else 0
         begin, end = np.int64(candidates.hidden[at]), np.int64(candidates.hidden[at + rest - 1])
-        _add(lines, labels, parts, used, i, begin, end, rest > 1, candidates, room)
-        _add(lines, labels, parts, used + 1, i, disclosed, disclosed, False, candidates, room)
+        _add(columns, labels, parts, used, i, begin, end, rest > 1, candidates, room)
+        _add(columns, labels, parts, used + 1, i, disclosed, disclosed, False, candidates, room)
     else:
         for child in range(children):
             if cut >= 0:
                 begin, end = np.int64(low if child == 0 else cut), np.int64(cut - 1 if child == 0 else high)
             else:
-                begin = np.int64(lines.tree[first_child + child, 1])
-                end = np.int64(lines.tree[first_child + child, 2])
-            _add(lines, labels, parts, used + child, i, begin, end, False, candidates, room)
+                begin = np.int64(columns.lines.tree[first_child + child, 1])
+                end = np.int64(columns.lines.tree[first_child + child, 2])
+            _add(columns, labels, parts, used + child, i, begin, end, False, candidates, room)
     for s in range(sets.base.size):
         if sets.place[s, i] >= 0:
-            look_at_parts(lines, sets, s, i, used, children, groups, parts, candidates, room)
+            look_at_parts(columns, sets, s, i, used, children, groups, parts, candidates, room)
     return used + children
 
 
 @compiled
-def _retire(lines, parts, old, i, candidates):
+def _retire(columns, parts, old, i, candidates):
     """Take a part away that was refined; of its values those that could not be disclosed never will be."""
     for c in range(parts[old, FIRST], parts[old, FIRST] + candidates_of(parts, old)):
         if candidates.dead[c] and parts[old, SUPPRESSED]:
-            candidates.never[lines.at[i] + candidates.code[c]] = True
+            candidates.never[columns.at[i] + candidates.code[c]] = True
         candidates.dead[c] = True
     parts[old, BECOMES] = GONE
 
 
 @compiled
-def _divide(lines, sets, s, i, old, cut, used, children, groups, parts, candidates, room):
+def _divide(columns, sets, s, i, old, cut, used, children, groups, parts, candidates, room):
     """Divide every group that shows a part by the children of its records.
 
     Two children are the codes below ``cut`` and the others; otherwise (-1) ``child_of`` is the child of each slot.
     Columns whose part has nothing left to refine are not moved: nobody looks at them again.
     """
     a, d, n = sets.place[s, i], sets.widths[s], sets.records[s]
-    at, base = lines.at[i], sets.base[s]
+    at, base = columns.at[i], sets.base[s]
     child, order, spare, sizes, places = room.child, room.order, room.spare, room.sizes, room.places
     shows, following, spans, slots = groups.shows, groups.following, groups.spans, candidates.slot
     g = np.int64(groups.head[s, old])

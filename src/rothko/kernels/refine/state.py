@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.kernels import compiled, inlined
-from rothko.kernels.mondrian.nodes import NOMINAL
-from rothko.kernels.rules import SIZE
+from rothko.kernels.boxes import NOMINAL
+from rothko.kernels.rules import SIZE, Rules
 
 # Columns of the table of parts: line, first and last code, what can become of it, its first candidate, slots,
 # candidates left, the first code of the second of two children (otherwise -1), whether its values are suppressed.
@@ -51,9 +51,9 @@ class Sets(NamedTuple):
     """The fewest records that a group can have."""
     groups_at: NDArray[np.int64]
     """Where the groups of each set begin, and the end."""
-    rules: NDArray[np.int64]
+    rules: Rules
+    """Those of all sets, one after the other; where those of each begin, and the end."""
     rules_at: NDArray[np.int64]
-    facts: NDArray[np.float64]
     anonymity: NDArray[np.int64]
     """The records of the smallest group of each set, A(QID)."""
 
@@ -122,17 +122,17 @@ class Room(NamedTuple):
 
 
 @compiled
-def rooms(lines, labels, sets, most_parts):
+def rooms(columns, labels, sets, most_parts):
     """Arrays to work in."""
-    count, codes, most_sets = lines.lines.shape[0], lines.at[-1], sets.base.size
+    count, codes, most_sets = columns.lines.spec.shape[0], columns.at[-1], sets.base.size
     values_at = np.zeros(count + 1, dtype=np.int64)
     values_at[0] = most_parts
     longest, most_children = np.int64(1), np.int64(2)
     for i in range(count):
-        values_at[i + 1] = values_at[i] + (lines.lines[i, 1] if lines.lines[i, 0] == NOMINAL else 0)
-        longest = max(longest, lines.lines[i, 1])
-    for node in range(lines.tree.shape[0]):
-        most_children = max(most_children, np.int64(lines.tree[node, 4]))
+        values_at[i + 1] = values_at[i] + (columns.lines.spec[i, 1] if columns.lines.spec[i, 0] == NOMINAL else 0)
+        longest = max(longest, columns.lines.spec[i, 1])
+    for node in range(columns.lines.tree.shape[0]):
+        most_children = max(most_children, np.int64(columns.lines.tree[node, 4]))
     most, most_records, most_labels, widest, most_rows = values_at[-1], np.int64(1), np.int64(1), np.int64(1), 1
     for t in range(labels.counts.size):
         most_labels = max(most_labels, labels.counts[t])
@@ -142,13 +142,13 @@ def rooms(lines, labels, sets, most_parts):
     slots = most_children
     for i in range(count):
         able = np.int64(0)  # values that could be disclosed; what is disclosed makes them fewer
-        for code in range(lines.at[i] + i, lines.at[i + 1] + i):
-            able += lines.before[code + 1] - lines.before[code] >= lines.least[i]
-        if lines.lines[i, 0] == NOMINAL:
+        for code in range(columns.at[i] + i, columns.at[i + 1] + i):
+            able += columns.before[code + 1] - columns.before[code] >= columns.least[i]
+        if columns.lines.spec[i, 0] == NOMINAL:
             slots = max(slots, able + 1)
-    for r in range(sets.rules.shape[0]):
-        most_rows = max(most_rows, sets.rules[r, SIZE])
-    ruled = slots + 3 if sets.rules.shape[0] > 0 else np.int64(1)
+    for r in range(sets.rules.spec.shape[0]):
+        most_rows = max(most_rows, sets.rules.spec[r, SIZE])
+    ruled = slots + 3 if sets.rules.spec.shape[0] > 0 else np.int64(1)
     most_groups = sets.groups_at[-1]
     groups = Groups(
         np.empty((most_groups, 2), dtype=np.int64),

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled, inlined
-from rothko.kernels.sets.lsh import draw, gather, remove
+from rothko.kernels.numbers import draw
+from rothko.kernels.sets.lsh import gather, remove
 
 
 @compiled
@@ -100,9 +101,8 @@ def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, ra
         Whether all records that are left are candidates, found through ``begin``, ``holders``; else a sample of at
         least ``sample``: those in the buckets of ``tables``, and others at random.
     tables
-        Keys, beginnings, order, places and sizes of :mod:`rothko.kernels.sets.lsh`; taken apart on the way.
+        See :mod:`rothko.kernels.sets.lsh`; taken apart on the way.
     """
-    keys, buckets, order, place, sizes = tables
     n, m = starts.size - 1, utility.size
     own = own_utilities(starts, items, utility)
     classes = np.full(n, -1, dtype=np.int32)
@@ -110,7 +110,7 @@ def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, ra
     weight, common = np.zeros(m, dtype=np.float64), np.empty(m, dtype=np.int32)
     pool, bound, score = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float64), np.empty(n, dtype=np.float64)
     stamp = np.zeros(n, dtype=np.int64)
-    most = max(np.int64(1), 4 * sample // max(1, keys.shape[0]))
+    most = max(np.int64(1), 4 * sample // max(1, tables.keys.shape[0]))
     # What each class shares, one after the other.
     length, at = np.zeros(n // k + 1, dtype=np.int64), np.zeros(n // k + 2, dtype=np.int64)
     held = np.empty(items.size, dtype=np.int32)
@@ -120,7 +120,7 @@ def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, ra
             starts, items, utility, own, exact, sample, begin, holders, old, alive, left, score, weight, random
         )
         now = made + 1
-        left = _take(first, alive, where, left, keys, buckets, order, place, sizes)
+        left = _take(first, alive, where, left, tables)
         classes[first] = made
         found = np.int64(0)
         if exact:
@@ -130,7 +130,7 @@ def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, ra
             found = left
         else:
             stamp[first] = now
-            found = gather(keys, buckets, order, sizes, first, most, stamp, now, random, pool)
+            found = gather(tables, first, most, stamp, now, random, pool)
             found = _fill(alive, left, max(sample, 2 * k), stamp, now, random, pool, found)
             for i in range(found):
                 bound[i] = own[pool[i]]
@@ -141,7 +141,7 @@ def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, ra
             found -= 1
             pool[i], bound[i] = pool[found], bound[found]
             c = narrow(starts, items, p, common, c, weight)
-            left = _take(p, alive, where, left, keys, buckets, order, place, sizes)
+            left = _take(p, alive, where, left, tables)
             classes[p] = made
         for i in range(c):
             held[at[made] + i] = common[i]
@@ -161,18 +161,18 @@ def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, ra
         _join(starts, items, utility, r, c, held, at, length, size, worth)
         classes[r] = c
         _close(starts, items, r, weight)
-        left = _take(r, alive, where, left, keys, buckets, order, place, sizes)
+        left = _take(r, alive, where, left, tables)
     return classes, made
 
 
 @compiled
-def _take(r, alive, where, left, keys, buckets, order, place, sizes):
+def _take(r, alive, where, left, tables):
     """Take a record out of those that are left: how many are."""
     left -= 1
     last, p = alive[left], where[r]
     alive[p], alive[left] = last, r
     where[last], where[r] = p, left
-    remove(keys, buckets, order, place, sizes, r)
+    remove(tables, r)
     return left
 
 
@@ -266,12 +266,11 @@ def join_all(starts, items, utility, loose, classes, size, at, length, held, wor
 
     Candidates are all classes, or those of the records in its buckets and others at random, ``sample`` at least.
     """
-    keys, buckets, order, _, sizes = tables
     n, m, made = starts.size - 1, utility.size, size.size
     weight, common = np.zeros(m, dtype=np.float64), np.empty(m, dtype=np.int32)
     stamp, seen = np.zeros(n, dtype=np.int64), np.zeros(made, dtype=np.int64)
-    most = max(np.int64(1), 4 * sample // max(1, keys.shape[0]))
-    pool = np.empty(most * keys.shape[0], dtype=np.int32)
+    most = max(np.int64(1), 4 * sample // max(1, tables.keys.shape[0]))
+    pool = np.empty(most * tables.keys.shape[0], dtype=np.int32)
     for i in range(loose.size):
         r, now = loose[i], i + 1
         open_set(starts, items, utility, r, weight, common)
@@ -283,7 +282,7 @@ def join_all(starts, items, utility, loose, classes, size, at, length, held, wor
                     best, chosen = gain, np.int64(c)
         else:
             looked = 0
-            found = gather(keys, buckets, order, sizes, r, most, stamp, now, random, pool)
+            found = gather(tables, r, most, stamp, now, random, pool)
             for f in range(found + sample):
                 if f >= found and looked >= sample:
                     break

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
+from rothko.kernels.numbers import draw, mixed, ones
 from rothko.kernels.sets.cluster import narrow, open_set, own_utilities, share_with_all, shared
-from rothko.kernels.sets.lsh import draw, gather, mixed
+from rothko.kernels.sets.lsh import gather
+from rothko.kernels.sets.records import has
 
 
 @compiled
@@ -27,7 +29,7 @@ def gather_k(starts, items, utility, k, first, last, exact, sample, noise, begin
     Candidates are all records or, as in :func:`rothko.kernels.sets.cluster.cluster`, a sample. What a candidate shares
     counts up to ``noise`` more, at random; of equals the first record is taken.
     """
-    keys, buckets, order, _, sizes = tables
+    keys = tables.keys
     n, m = starts.size - 1, utility.size
     own = own_utilities(starts, items, utility)
     weight, common = np.zeros(m, dtype=np.float64), np.empty(m, dtype=np.int32)
@@ -46,7 +48,7 @@ def gather_k(starts, items, utility, k, first, last, exact, sample, noise, begin
                     found += 1
         else:
             random[0] = mixed(seed, np.uint64(r))
-            found = gather(keys, buckets, order, sizes, r, most, stamp, r, random, pool)
+            found = gather(tables, r, most, stamp, r, random, pool)
             while found < wanted:
                 p = draw(random, n)
                 if stamp[p] != r:
@@ -79,28 +81,6 @@ def gather_k(starts, items, utility, k, first, last, exact, sample, noise, begin
 
 
 # ── Top down
-
-
-@compiled
-def popcount(x):
-    """How many bits are set."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@compiled
-def has(starts, items, r, item):
-    """Whether a record has an item."""
-    low, high = starts[r], starts[r + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if items[middle] < item:
-            low = middle + 1
-        else:
-            high = middle
-    return low < starts[r + 1] and items[low] == item
 
 
 @compiled
@@ -151,7 +131,7 @@ def grow(bits, words, rows, wish, count, have, k, taken):
                 continue
             now = np.int64(0)
             for w in range(words):
-                now += popcount(bits[rows[i], w] & current[w])
+                now += ones(bits[rows[i], w] & current[w])
             if now == have:
                 taken[i] = True
             elif now >= k:

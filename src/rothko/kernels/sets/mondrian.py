@@ -14,23 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
+from rothko.kernels.sets import records
+
+has_item = records.has
 
 FEW = 8
 """Counts are cleared by the records that were counted where these are fewer than one for so many items."""
 EVEN, ENTROPY, UTILITY = 0, 1, 2
 """Criteria: the most frequent item, the lowest entropy, the most utility for each bit that a cut tells."""
-
-
-@compiled
-def find(items, begin, end, item):
-    """The place of an item in a record, or of the first one behind it."""
-    while begin < end:
-        middle = (begin + end) >> 1
-        if items[middle] < item:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
 
 
 @compiled
@@ -48,9 +39,7 @@ def has(record, starts, items, bits, item):
     """Whether a record has an item."""
     if bits.shape[0] > 0:
         return (bits[record, item >> 6] >> np.uint64(item & 63)) & np.uint64(1) == 1
-    end = starts[record + 1]
-    at = find(items, starts[record], end, item)
-    return at < end and items[at] == item
+    return has_item(starts, items, record, item)
 
 
 @compiled
@@ -260,20 +249,3 @@ def grow(order, begin, end, starts, items, bits, worth, k, criterion, small):
     parts[:n_parts] = bounds
     parts[n_parts] = end
     return parts[: n_parts + 1].copy()
-
-
-@compiled
-def gather(order, begin, end, starts, items, number):
-    """The records of a node by themselves, in the order in which they stand, with other numbers for their items."""
-    n = end - begin
-    own_starts = np.zeros(n + 1, dtype=np.int64)
-    for i in range(n):
-        record = order[begin + i]
-        own_starts[i + 1] = own_starts[i] + starts[record + 1] - starts[record]
-    own = np.empty(own_starts[n], dtype=np.int32)
-    for i in range(n):
-        to = own_starts[i]
-        low = starts[order[begin + i]]
-        for j in range(own_starts[i + 1] - to):
-            own[to + j] = number[items[low + j]]
-    return own_starts, own

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
+from rothko.kernels.order import arrange, find
 
 SHORT = 24
 """Records up to this length are sorted by insertion, in place."""
@@ -52,6 +53,14 @@ def tidy(starts, items):
         begin = end
     starts[len(starts) - 1] = kept
     return kept
+
+
+@compiled
+def has(starts, items, r, item):
+    """Whether a record has an item."""
+    end = starts[r + 1]
+    at = find(items, starts[r], end, item)
+    return at < end and items[at] == item
 
 
 @compiled
@@ -138,18 +147,13 @@ def hashes(starts, items, first, second):
 @compiled
 def by_item(starts, items, size):
     """The records of each item, rising: the transposed matrix."""
-    out_starts = np.zeros(size + 1, dtype=np.int64)
-    for j in range(len(items)):
-        out_starts[items[j] + 1] += 1
-    for item in range(size):
-        out_starts[item + 1] += out_starts[item]
-    records = np.empty(len(items), dtype=np.int32)
-    filled = out_starts[:size].copy()
+    owner = np.empty(len(items), dtype=np.int32)
     for i in range(len(starts) - 1):
-        for j in range(starts[i], starts[i + 1]):
-            records[filled[items[j]]] = i
-            filled[items[j]] += 1
-    return out_starts, records
+        owner[starts[i] : starts[i + 1]] = i
+    places, out_starts = arrange(items, size)
+    for j in range(len(items)):
+        places[j] = owner[places[j]]
+    return out_starts, places
 
 
 @compiled
@@ -205,14 +209,7 @@ def count_uncovered(class_of, shown_starts, shown, starts, items):
     for i in range(len(starts) - 1):
         c = class_of[i]
         for j in range(shown_starts[c], shown_starts[c + 1]):
-            low, high = starts[i], starts[i + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if items[middle] < shown[j]:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == starts[i + 1] or items[low] != shown[j]:
+            if not has(starts, items, i, shown[j]):
                 wrong += 1
                 break
     return wrong

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
-from rothko.kernels.sets.mondrian import find
+from rothko.kernels.sets.records import has
 
 NOBODY = -1
 
@@ -277,9 +277,7 @@ def _move(c, dest, item, most, first, following, last, size, starts, items, coun
     record, previous, moved = first[c], NOBODY, 0
     while record != NOBODY and moved < most:
         after = following[record]
-        begin, end = starts[record], starts[record + 1]
-        at = find(items, begin, end, item)
-        if at < end and items[at] == item:
+        if has(starts, items, record, item):
             if previous == NOBODY:
                 first[c] = after
             else:
@@ -292,7 +290,7 @@ def _move(c, dest, item, most, first, following, last, size, starts, items, coun
             else:
                 following[last[dest]] = record
             last[dest] = record
-            for j in range(begin, end):
+            for j in range(starts[record], starts[record + 1]):
                 counts[items[j]] -= 1
             moved += 1
         else:
@@ -300,6 +298,16 @@ def _move(c, dest, item, most, first, following, last, size, starts, items, coun
         record = after
     size[c] -= moved
     size[dest] += moved
+
+
+@compiled
+def _unite(c, other, first, following, last, size):
+    """Let the records of class ``c``, which is none then, follow those of another."""
+    following[last[other]] = first[c]
+    last[other] = last[c]
+    size[other] += size[c]
+    size[c] = 0
+    first[c] = NOBODY
 
 
 @compiled
@@ -347,12 +355,7 @@ def split_back(first, following, last, size, starts, items, worth, marks, k):
             tail += 1
             waits[c] = True
         else:
-            other = owners[at]
-            following[last[other]] = first[c]
-            last[other] = last[c]
-            size[other] += size[c]
-            size[c] = 0
-            first[c] = NOBODY
+            _unite(c, owners[at], first, following, last, size)
             free[n_free] = c
             n_free += 1
     while head != tail:
@@ -369,11 +372,7 @@ def split_back(first, following, last, size, starts, items, worth, marks, k):
                 at = look_up(keys, owners, closed)
                 other = owners[at]
                 if other != NOBODY:
-                    following[last[other]] = first[c]
-                    last[other] = last[c]
-                    size[other] += size[c]
-                    size[c] = 0
-                    first[c] = NOBODY
+                    _unite(c, other, first, following, last, size)
                     free[n_free] = c
                     n_free += 1
                     if not waits[other]:

@@ -151,8 +151,8 @@ def _cluster_blocks(
         some = np.arange(*span)[np.argsort(shuffled[slice(*span)])]
         held = there[some]
         found = group_block(
-            *tuples.lines, tuples.x.take(held, axis=1), counts[some], tuples.values.take(held, axis=1),
-            *tuples.arguments, way, np.uint64(0),
+            tuples.lines, tuples.x.take(held, axis=1), counts[some], tuples.values.take(held, axis=1), tuples.k,
+            tuples.rules, way, np.uint64(0),
         )  # fmt: skip
         entries = Entries(held[found[0]], *found[1:])
         progress(int(entries.amounts[entries.classes >= 0].sum()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,12 @@ from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
 from rothko.methods.classes import LocalClasses
 from rothko.methods.curve.curve import hilbert_order
-from rothko.methods.layout import fewest, rules_of
+from rothko.methods.layout import Rows, fewest, rules_of
 from rothko.privacy.requirement import Requirement
+
+if TYPE_CHECKING:
+    from rothko.kernels.cluster.hull import WholeLines
+    from rothko.kernels.rules import Rules
 
 WHOLE = 1 << 24
 """NCP in whole numbers: that of all lines together."""
@@ -28,16 +32,6 @@ LARGEST_TABLE = 1 << 20
 
 COLUMNS = ("kind", "full", "missing", "size", "begin", "unit", "table", "node", "nodes")
 """What :mod:`rothko.kernels.cluster.hull` is told of each line."""
-
-
-class Lines(NamedTuple):
-    """Lines as :mod:`rothko.kernels.cluster.hull` takes them."""
-
-    spec: NDArray[np.int32]
-    tree: NDArray[np.int32]
-    leaf: NDArray[np.int32]
-    table: NDArray[np.int32]
-    words: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +65,12 @@ class Tuples:
     """The distinct tuples of a table, in the order of the Hilbert curve."""
 
     encoded: Encoded
-    lines: Lines
+    lines: WholeLines
     x: NDArray[np.int32]
     """(lines, tuples): places in whole numbers on ordered lines, codes on others."""
     values: NDArray[np.int32]
     """(columns, tuples): what rules look at."""
-    rules: NDArray[np.int64]
-    facts: NDArray[np.float64]
+    rules: Rules
     k: int
     """The fewest records that a class can have."""
     records: NDArray[np.int32]
@@ -88,16 +81,8 @@ class Tuples:
     @classmethod
     def of(cls, encoded: Encoded, requirements: Sequence[Requirement], *, threads: int) -> Tuples:
         """The tuples of a table."""
-        rows: list[NDArray[np.int32]] = []
-        place: dict[str, int] = {}
-
-        def add_row(name: str, codes: NDArray[np.int32]) -> int:
-            if name not in place:
-                place[name] = len(rows)
-                rows.append(codes)
-            return place[name]
-
-        rules, facts = rules_of(encoded, requirements, add_row)
+        rows = Rows()
+        rules = rules_of(encoded, requirements, rows.add)
         order = hilbert_order(encoded, threads=threads)
         codes = encoded.codes[:, order]
         new = np.append(True, (codes[:, 1:] != codes[:, :-1]).any(axis=0))
@@ -111,7 +96,7 @@ class Tuples:
         lines, x = lay_out_whole(encoded.lines, codes[:, first])
         values = np.stack([row[order[first]] for row in rows]) if rows else np.empty((0, len(first)), dtype=np.int32)
         starts = np.append(first, len(order)).astype(np.int64)
-        return cls(encoded, lines, x, values, rules, facts, fewest(requirements), order, starts)
+        return cls(encoded, lines, x, values, rules, fewest(requirements), order, starts)
 
     @property
     def count(self) -> int:
@@ -123,11 +108,6 @@ class Tuples:
         """The records of each tuple."""
         return np.diff(self.starts)
 
-    @property
-    def arguments(self) -> tuple[object, ...]:
-        """The requirements as the kernels take them."""
-        return self.k, self.rules, self.facts
-
     def entries(self, partition: LocalClasses) -> Entries:
         """The classes of a partition as entries."""
         tuple_of = np.empty(len(self.records), dtype=np.int64)
@@ -137,7 +117,7 @@ class Tuples:
 
     def partition(self, entries: Entries, *, notes: tuple[str, ...] = ()) -> LocalClasses:
         """The classes as records: an entry takes the next ones of its tuple."""
-        from rothko.kernels.distinct import arrange
+        from rothko.kernels.order import arrange
 
         order, _ = arrange(entries.tuples.astype(np.int32), self.count)
         class_of = np.empty(len(self.records), dtype=np.int64)
@@ -145,8 +125,10 @@ class Tuples:
         return replace(LocalClasses.of(self.encoded, class_of, entries.count), notes=notes)
 
 
-def lay_out_whole(given: Sequence[Line], codes: NDArray[np.int32]) -> tuple[Lines, NDArray[np.int32]]:
+def lay_out_whole(given: Sequence[Line], codes: NDArray[np.int32]) -> tuple[WholeLines, NDArray[np.int32]]:
     """Lines in whole numbers, and the places of some codes on them."""
+    from rothko.kernels.cluster.hull import WholeLines
+
     spec = np.zeros((len(given), len(COLUMNS)), dtype=np.int32)
     trees: list[NDArray[np.generic]] = [np.empty((0, 4))]
     leaves: list[NDArray[np.generic]] = [np.empty(0)]
@@ -180,7 +162,7 @@ def lay_out_whole(given: Sequence[Line], codes: NDArray[np.int32]) -> tuple[Line
             leaf, nodes = leaf + len(tree.leaf), nodes + len(tree.parent)
         spec[a] = [about.get(column, 0) for column in COLUMNS]
     return (
-        Lines(
+        WholeLines(
             spec,
             np.concatenate(trees).astype(np.int32),
             np.concatenate(leaves).astype(np.int32),

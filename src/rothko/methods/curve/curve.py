@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +166,7 @@ def pack_codes(
 
 def sort_records(words: NDArray[np.uint64], threads: int) -> NDArray[np.int32]:
     """Record numbers in the order of (words, records) keys, the first word counting most; equal ones by number."""
-    from rothko.kernels.sort import collect, share_out, sort_by_words
+    from rothko.kernels.order import arrange, share_out, sort_by_words
 
     rows = words.shape[1]
     if threads == 1 or rows < 2 * PART:
@@ -173,10 +174,8 @@ def sort_records(words: NDArray[np.uint64], threads: int) -> NDArray[np.int32]:
     parts = 4 * threads
     sample = np.sort(words[0, :: max(rows // 4096, 1)])
     cuts = np.unique(sample[np.arange(1, parts) * len(sample) // parts])
-    part, sizes = np.empty(rows, dtype=np.int16), np.empty(len(cuts) + 1, dtype=np.int64)
-    order = np.empty(rows, dtype=np.int32)
-    share_out(words, cuts, part, sizes)
-    collect(part, sizes, order)
-    ends = np.cumsum(sizes)
-    each(lambda i: sort_by_words(words, order[ends[i] - sizes[i] : ends[i]]), range(len(sizes)), threads)
-    return order
+    part = np.empty(rows, dtype=np.int32)
+    share_out(words, cuts, part)
+    order, starts = arrange(part, len(cuts) + 1)
+    each(lambda span: sort_by_words(words, order[slice(*span)]), list(pairwise(starts)), threads)
+    return np.asarray(order)

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,12 @@ from rothko.data.encode import Encoded
 from rothko.data.line import Kind
 from rothko.methods.classes import LocalClasses, Members
 from rothko.methods.curve.curve import PART, Curve, pieces
-from rothko.methods.layout import Layout, fewest, lay_out, rules_of
+from rothko.methods.layout import Rows, fewest, lay_out, rules_of
 from rothko.privacy.requirement import Requirement, Rule
 from rothko.progress import each
+
+if TYPE_CHECKING:
+    from rothko.kernels.boxes import Lines
 
 CELLS = 1 << 18
 """About how many costs of groups a thread computes at a time."""
@@ -43,7 +47,7 @@ class Row:
     curve: Curve
     codes: NDArray[np.int32]
     """(records, lines), in the order of the curve."""
-    layout: Layout
+    lines: Lines
 
     @classmethod
     def of(cls, encoded: Encoded, curve: Curve, *, threads: int = 1) -> Row:
@@ -165,17 +169,17 @@ def _costs(row: Row, k: int, threads: int) -> Iterator[tuple[int, int, NDArray[n
 
     n = len(row.codes)
     ends = ends_of_runs(row.codes)
-    word, shift, words = fields_of(row.layout.lines)
+    word, shift, words = fields_of(row.lines)
     packed = np.empty((n, words), dtype=np.uint64)
     each(lambda piece: pack(row.codes, word, shift, *piece, packed), pieces(n), threads)
-    most = ncp_of(row.codes, np.arange(n), 0, n, 0, *row.layout, room(row.layout.lines))
+    most = ncp_of(row.codes, np.arange(n), 0, n, 0, row.lines, room(row.lines))
     block = max(CELLS // k, 64)
     starts = range(0, n - k + 1, block)
 
     def compute(first: int) -> tuple[int, int, NDArray[np.float64]]:
         last = min(first + block, n - k + 1)
         costs = np.empty((last - first, k))
-        box_costs(row.codes, packed, word, shift, ends, *row.layout, k, most, first, last, costs)
+        box_costs(row.codes, packed, word, shift, ends, row.lines, k, most, first, last, costs)
         return first, last, costs
 
     if threads == 1 or len(starts) == 1:
@@ -196,7 +200,7 @@ def diverse_groups(row: Row, buckets: Buckets, *, exact: bool) -> Groups:
     from rothko.kernels.curve import diverse
 
     reach = np.empty(0) if exact else np.cumsum(row.curve.gaps)
-    found = diverse.diverse_groups(buckets.values, buckets.count, buckets.least, reach, row.codes, *row.layout)
+    found = diverse.diverse_groups(buckets.values, buckets.count, buckets.least, reach, row.codes, row.lines)
     return Groups(*found)
 
 
@@ -206,26 +210,19 @@ def joined(row: Row, groups: Groups, k: int) -> Groups:
 
     if np.diff(groups.starts).min() >= k:
         return groups
-    return Groups(groups.members, join_groups(row.codes, groups.members, groups.starts, k, *row.layout))
+    return Groups(groups.members, join_groups(row.codes, groups.members, groups.starts, k, row.lines))
 
 
 def merged(row: Row, groups: Groups, requirements: Sequence[Requirement]) -> Groups:
     """Neighbouring groups merged until they satisfy what is asked of sensitive values."""
     from rothko.kernels.curve.merge import merge_groups
 
-    columns: dict[str, NDArray[np.int32]] = {}
-
-    def add_row(name: str, codes: NDArray[np.int32]) -> int:
-        columns.setdefault(name, codes[row.curve.order])
-        return list(columns).index(name)
-
-    rules, facts = rules_of(row.encoded, requirements, add_row)
-    if not len(rules):
+    rows = Rows()
+    rules = rules_of(row.encoded, requirements, rows.add)
+    if not len(rules.spec):
         return groups
-    table = np.stack(list(columns.values()))
-    return Groups(
-        groups.members, merge_groups(table, groups.members, groups.starts, rules, facts, row.codes, *row.layout)
-    )
+    table = np.stack([codes[row.curve.order] for codes in rows])
+    return Groups(groups.members, merge_groups(table, groups.members, groups.starts, rules, row.codes, row.lines))
 
 
 def _buckets(row: Row, requirements: Sequence[Requirement]) -> Buckets | None:
@@ -280,7 +277,7 @@ def _rule(encoded: Encoded, requirement: Requirement) -> Rule | None:
 def _loss(row: Row, groups: Groups) -> float:
     from rothko.kernels.boxes import loss_of
 
-    return float(loss_of(row.codes, groups.members, groups.starts, *row.layout))
+    return float(loss_of(row.codes, groups.members, groups.starts, row.lines))
 
 
 def _partition(row: Row, groups: Groups, notes: tuple[str, ...], threads: int) -> LocalClasses:

@@ -77,7 +77,7 @@ def grow_tree(
         grown: Grown = grow(table, begin, end, phase, maps, maps_from, *arguments, most_cuts)
         return grown
 
-    no_maps = np.empty(0, dtype=np.int32), np.full(len(arrays.layout.lines), -1, dtype=np.int32)
+    no_maps = np.empty(0, dtype=np.int32), np.full(len(arrays.lines.spec), -1, dtype=np.int32)
     if threads == 1:
         nodes, low, high, _, _ = step(0, rows, phase, *no_maps)
         progress(rows)

@@ -21,28 +21,24 @@ from rothko.workload.criteria import logarithms
 from rothko.workload.tasks import Classify
 
 if TYPE_CHECKING:
-    from rothko.kernels.refine.gains import Labels, Lines
+    from rothko.kernels.refine.gains import Columns, Labels
 
 
-def lines_of(encoded: Encoded, least: NDArray[np.int64]) -> Lines:
+def columns_of(encoded: Encoded, least: NDArray[np.int64]) -> Columns:
     """The lines of a table, how many records each code has, and the fewest that a part can have."""
-    from rothko.kernels.refine.gains import Lines
+    from rothko.kernels.refine.gains import Columns
 
-    layout = lay_out(encoded.lines)
-    scales = layout.scales.copy()
-    scales[:, 0] = 1.0
+    lines = lay_out(encoded.lines)
+    weights = lines.scales[:, 0].copy()
+    lines.scales[:, 0] = 1.0
     before = [
         np.append(0, np.cumsum(np.bincount(codes, minlength=line.size)))
         for line, codes in zip(encoded.lines, encoded.codes, strict=True)
     ]
-    return Lines(
-        lines=layout.lines,
-        places=layout.places,
-        scales=scales,
-        tree=layout.tree,
-        leaf=layout.leaf,
-        weights=layout.scales[:, 0].copy(),
-        at=np.append(0, np.cumsum(layout.lines[:, 1])),
+    return Columns(
+        lines=lines,
+        weights=weights,
+        at=np.append(0, np.cumsum(lines.spec[:, 1])),
         before=np.concatenate(before).astype(np.int64),
         least=least,
     )

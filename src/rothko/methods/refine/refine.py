@@ -33,9 +33,9 @@ from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
 from rothko.errors import PolicyError
 from rothko.methods.classes import ColumnClasses, Parts
-from rothko.methods.layout import fewest, rules_of
+from rothko.methods.layout import Rows, fewest, rules_of
 from rothko.methods.method import Method, Progress, silent
-from rothko.methods.refine.counts import labels_of, lines_of
+from rothko.methods.refine.counts import columns_of, labels_of
 from rothko.methods.refine.requirements import Over, sets_of
 from rothko.privacy.requirement import Requirement
 from rothko.workload.criteria import check_learnable
@@ -43,6 +43,7 @@ from rothko.workload.tasks import Aggregate, Classify, Task
 
 if TYPE_CHECKING:
     from rothko.kernels.refine.state import Sets
+    from rothko.kernels.rules import Rules
 
 Criterion = Literal["score", "infogain"]
 STRIDE = 1 << 15
@@ -174,7 +175,7 @@ def refine(
     # A step makes one part to several, and a part has the least number of records.
     most_parts = int((2 * np.minimum(sizes, np.maximum(encoded.rows // least, 1))).sum())
     history, performed, hidden, hiding = kernel.refine(
-        lines_of(encoded, least), labels_of(encoded, tasks), sets, most_parts, method.criterion == "score"
+        columns_of(encoded, least), labels_of(encoded, tasks), sets, most_parts, method.criterion == "score"
     )
     parts: list[list[Part]] = [[] for _ in encoded.lines]
     at = _offsets(sizes)
@@ -192,7 +193,7 @@ def refine(
 def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
     """The distinct records of each set of quasi-identifiers, with what is required over it."""
     from rothko.kernels.refine.state import Sets
-    from rothko.kernels.rules import FACTS
+    from rothko.kernels.rules import FACTS, Rules
 
     tables, rules, facts = [], [], [np.empty(0)]
     place = np.full((len(over), len(encoded.lines)), -1, dtype=np.int64)
@@ -200,11 +201,11 @@ def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
     for s, one in enumerate(over):
         lines = [i for i, line in enumerate(encoded.lines) if line.name in one.names]
         members[s, : len(lines)], place[s, lines] = lines, np.arange(len(lines))
-        table, own, numbers = _collapsed(encoded, lines, one.requirements)
-        own[:, FACTS] += sum(map(len, facts))
+        table, own = _collapsed(encoded, lines, one.requirements)
+        own.spec[:, FACTS] += sum(map(len, facts))
         tables.append(table)
-        rules.append(own)
-        facts.append(numbers)
+        rules.append(own.spec)
+        facts.append(own.facts)
     least = np.array([fewest(one.requirements) for one in over], dtype=np.int64)
     records = np.array([table.shape[1] for table in tables], dtype=np.int64)
     most_groups = np.minimum(records, np.maximum(encoded.rows // least, 1))
@@ -223,34 +224,25 @@ def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
         place=place,
         least=least,
         groups_at=_offsets(most_groups),
-        rules=np.concatenate([np.empty((0, 8), dtype=np.int64), *rules]),
-        rules_at=_offsets([len(own) for own in rules]),
-        facts=np.concatenate(facts),
+        rules=Rules(np.concatenate([np.empty((0, 8), dtype=np.int64), *rules]), np.concatenate(facts)),
+        rules_at=_offsets([len(spec) for spec in rules]),
         anonymity=np.full(len(over), encoded.rows, dtype=np.int64),
     )
 
 
 def _collapsed(
     encoded: Encoded, lines: Sequence[int], requirements: Sequence[Requirement]
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
-    """The records that differ on some lines or in what rules look at, how many there are of each; rules and facts."""
+) -> tuple[NDArray[np.int32], Rules]:
+    """The records that differ on some lines or in what rules look at, how many there are of each; and the rules."""
     columns = [encoded.codes[i] for i in lines]
     sizes = [encoded.lines[i].size for i in lines]
-    rows: list[NDArray[np.int32]] = []
-    place: dict[str, int] = {}
-
-    def add_row(name: str, codes: NDArray[np.int32]) -> int:
-        if name not in place:
-            place[name] = len(lines) + 1 + len(rows)
-            rows.append(codes)
-        return place[name]
-
-    rules, facts = rules_of(encoded, requirements, add_row)
+    rows = Rows(before=len(lines) + 1)
+    rules = rules_of(encoded, requirements, rows.add)
     numbers, first = distinct(columns + rows, sizes + [int(row.max(initial=0)) + 1 for row in rows])
     if len(first) > MANY * encoded.rows:  # bringing them together would cost more than it saves
-        return np.stack([*columns, np.ones(encoded.rows, dtype=np.int32), *rows]), rules, facts
+        return np.stack([*columns, np.ones(encoded.rows, dtype=np.int32), *rows]), rules
     weights = np.bincount(numbers, minlength=len(first)).astype(np.int32)
-    return np.stack([*(column[first] for column in columns), weights, *(row[first] for row in rows)]), rules, facts
+    return np.stack([*(column[first] for column in columns), weights, *(row[first] for row in rows)]), rules
 
 
 def _offsets(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -269,7 +261,7 @@ def distinct(
     >>> [found.tolist() for found in distinct(columns, [2, 3])]
     [[0, 1, 0], [0, 1]]
     """
-    from rothko.kernels.distinct import number
+    from rothko.kernels.order import number
 
     keys = np.zeros(len(columns[0]), dtype=np.uint64)
     span, begun = 1, 0
@@ -301,7 +293,7 @@ def _add_to_keys(
 
 def _classes(encoded: Encoded, found: Refined) -> ColumnClasses:
     """The classes: records that show the same on all lines, in the order of what they show."""
-    from rothko.kernels.distinct import arrange
+    from rothko.kernels.order import arrange
 
     of_code = []
     ordered = [_in_order(line, parts) for line, parts in zip(encoded.lines, found.parts, strict=True)]

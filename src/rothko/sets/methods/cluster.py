@@ -32,16 +32,19 @@ Where we leave the thesis, or where it leaves something open:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.privacy.requirement import whole_number
 from rothko.progress import watched
-from rothko.sets.methods.lsh import CANDIDATES, TABLES, Tables, count_candidates, one_bucket, preprocess, without_tables
+from rothko.sets.methods.lsh import CANDIDATES, TABLES, count_candidates, one_bucket, preprocess, without_tables
 from rothko.sets.methods.method import Progress, SetMethod, one_of
 from rothko.sets.records import Records
+
+if TYPE_CHECKING:
+    from rothko.kernels.sets.lsh import Tables
 
 PARTS = 16
 """Loose records join classes in so many parts, after each of which progress is told."""
@@ -77,8 +80,7 @@ class SetCluster(SetMethod):
         random = np.random.default_rng(seed)
         exact, n = self.search == "all", records.count
         tables = one_bucket(records) if exact else _tables(records, random, self.search, self.tables, self.candidates)
-        arrays = tables.arrays
-        left = arrays[-1][:1]  # of the first table, if there is one
+        left = tables.sizes[:1]  # of the first table, if there is one
 
         def done() -> int:
             return n - int(left.sum()) if len(left) else 0
@@ -87,7 +89,7 @@ class SetCluster(SetMethod):
         with watched(done, progress):
             classes, _ = cluster(
                 records.starts, records.items, records.utility, k, exact, count_candidates(n, self.candidates),
-                *by_item(records.starts, records.items, records.size), arrays, _state(random),
+                *by_item(records.starts, records.items, records.size), tables, _state(random),
             )  # fmt: skip
         if not len(left):
             progress(n)
@@ -155,7 +157,7 @@ class _Classes:
         self, records: Records, k: int, random: np.random.Generator, tables: Tables, exact: bool, sample: int
     ) -> None:
         self.records, self.k, self.exact, self.sample = records, k, exact, sample
-        self.random, self.state, self.tables = random, _state(random), tables.arrays
+        self.random, self.state, self.tables = random, _state(random), tables
         self.restore(np.full(records.count, -1, dtype=np.int32))
 
     def restore(self, of: NDArray[np.int32]) -> None:

@@ -103,7 +103,7 @@ class SetK1(SetK1Method):
             if len(part):
                 gather_k(
                     records.starts, records.items, records.utility, k, part[0], part[-1] + 1, exact, sample,
-                    float(self.noise), *holders, tables.arrays, seed, chosen,
+                    float(self.noise), *holders, tables, seed, chosen,
                 )  # fmt: skip
                 progress(len(part))
 

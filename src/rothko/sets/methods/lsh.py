@@ -16,41 +16,21 @@ Where we leave the thesis:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.sets.records import Records
 
+if TYPE_CHECKING:
+    from rothko.kernels.sets.lsh import Tables
+
 TABLES = 5
 """The thesis's l."""
 CANDIDATES = 50
 """The thesis's c."""
 MOST_BITS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Hash tables, as arrays for the kernels."""
-
-    keys: NDArray[np.int32]
-    """The bucket of each record (tables, records)."""
-    begin: NDArray[np.int64]
-    """Where each bucket begins (tables, buckets + 1)."""
-    order: NDArray[np.int32]
-    """Records, bucket by bucket (tables, records)."""
-    place: NDArray[np.int32]
-    """Where each record is in the order (tables, records)."""
-    sizes: NDArray[np.int64]
-    """Records in each bucket (tables, buckets)."""
-
-    @property
-    def arrays(
-        self,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-        """Copies that a kernel may take apart."""
-        return self.keys.copy(), self.begin.copy(), self.order.copy(), self.place.copy(), self.sizes.copy()
 
 
 def count_candidates(records: int, candidates: int = CANDIDATES) -> int:
@@ -106,8 +86,8 @@ def preprocess(
     masks = np.empty((tables, records.size), dtype=np.int64)
     for table in range(tables):
         masks[table] = build_hash(share, bits, random)
-    keys = hash_records(records.starts, records.items, masks)
-    return Tables(keys, *fill_tables(keys, 1 << bits))
+    made: Tables = fill_tables(hash_records(records.starts, records.items, masks), 1 << bits)
+    return made
 
 
 def without_tables(records: Records) -> Tables:
@@ -123,5 +103,5 @@ def one_bucket(records: Records) -> Tables:
 def _in_one_bucket(records: Records, tables: int) -> Tables:
     from rothko.kernels.sets.lsh import fill_tables
 
-    keys = np.zeros((tables, records.count), dtype=np.int32)
-    return Tables(keys, *fill_tables(keys, 1))
+    made: Tables = fill_tables(np.zeros((tables, records.count), dtype=np.int32), 1)
+    return made

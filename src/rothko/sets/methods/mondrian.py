@@ -128,10 +128,11 @@ def _finish(
     criterion: int,
 ) -> NDArray[np.int32]:
     """Cut a part of the tree until no item may cut it, and for ``utility`` go on from there."""
-    from rothko.kernels.sets.mondrian import UTILITY, gather, grow
-    from rothko.kernels.sets.records import tidy
+    from rothko.kernels.sets.mondrian import UTILITY, grow
+    from rothko.kernels.sets.records import spread, tidy
 
-    starts, items = gather(mine, 0, len(mine), records.starts, records.items, number)
+    starts, items = spread(mine, records.starts, records.items)
+    items = number[items]
     if criterion == UTILITY:
         tidy(starts, items)
     order = np.arange(len(mine), dtype=np.int32)
