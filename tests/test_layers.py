@@ -143,7 +143,6 @@ SHARED = {
     "a method, and its kernel": ["anatomy", "cluster", "hilbert", "idistance", "k1", "mondrian", "refine", "topdown"],
     "a step, and its kernel": ["cube", "frequency", "grow", "lookup", "lsh", "onedim", "repair", "two_phase"],
     "intervals of codes: around records, and of a predicate": ["boxes"],
-    "of many alike, each once: records, and values": ["distinct"],
     "what is lost: computed, and told": ["loss"],
     "what may be asked for: of an engine, and on the command line": ["options"],
     "the command has the name that a person types": ["schema"],

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 from rothko.data.schema import Schema
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
-from rothko.engines.disk.spill import Spill
+from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
 from rothko.methods.classes import Cuts
@@ -71,7 +71,7 @@ class Run:
     """The top of the tree, asked for when all parts are there."""
     io: Callable[[], Io]
     """What was read and written so far."""
-    spill: Spill
+    spill: Tables
     """A private folder for what does not fit in memory; whoever takes the run closes it."""
     memory: int
     """Bytes that are left for others while parts are made."""

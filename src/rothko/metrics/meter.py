@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Outline
+from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Classes
 from rothko.metrics.loss import combine, combine_tasks, loss, workload_loss
@@ -24,7 +25,6 @@ from rothko.metrics.seen import Seen
 from rothko.metrics.venn import Venn, total
 from rothko.metrics.workload import View, entropy, selections_of, variance, venn_of
 from rothko.policy.policy import Policy
-from rothko.release.growing import Tables
 from rothko.release.large_class import Sums
 from rothko.release.loss import ClassifyLoss, Loss, RegressLoss, SelectLoss, TaskLoss
 from rothko.release.measured import Shown

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rothko.data.domain import Domain
 from rothko.data.line import as_text
+from rothko.engines.growing import TableFile, Tables
 from rothko.metrics.workload import combined, entropy, variance
-from rothko.release.growing import TableFile, Tables
 from rothko.release.loss import ClassifyLoss, RegressLoss, TaskLoss
 from rothko.release.publish import Published
 from rothko.release.sql import Batches, connect

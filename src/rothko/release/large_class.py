@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Cuts, TreeClasses
 from rothko.policy.policy import Policy
-from rothko.release.growing import Tables
 from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish, statistics_asked
 from rothko.release.rows import random_order, row_keys
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Outline
+from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Classes
 from rothko.policy.policy import Policy
-from rothko.release.growing import Tables
 from rothko.release.loss import Loss
 from rothko.release.publish import Published
 

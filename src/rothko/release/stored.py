@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 
 from rothko.data.source.formats import is_text
 from rothko.data.source.source import Source
+from rothko.engines.growing import Holder
 from rothko.errors import InputError
 from rothko.release.certificate import Certificate
 from rothko.release.formats.table import file_format, refuse_kinds
-from rothko.release.growing import Holder
 from rothko.release.kinds import restored
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant

@@ -24,6 +24,7 @@ from rothko.data.source.formats import is_text
 from rothko.data.source.guess import typed_text
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
+from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
 from rothko.methods.classes import Classes, Cuts
@@ -31,7 +32,6 @@ from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.formats.table import refuse_kinds
-from rothko.release.growing import Tables
 from rothko.release.large_class import Shuffle, add_up, publish_class
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from rothko import json_text
 from rothko.data.line import Line
+from rothko.engines.growing import TableFile, Tables
 from rothko.methods.classes import Cuts
 from rothko.policy.policy import Policy
-from rothko.release.growing import TableFile, Tables
 from rothko.release.place import large_files
 from rothko.release.publish import Published
 from rothko.release.recoding import document, recoding
