@@ -17,9 +17,9 @@ from tests.engine import disk_engine, engine
 __all__ = ["disk_engine", "engine", "folder", "rothko"]
 
 # The same examples in every run, so that a run means the same for everybody; `--hypothesis-profile=explore` looks for
-# new ones.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("explore", derandomize=False)
+# new ones, and longer.
+settings.register_profile("same", derandomize=True, max_examples=60)
+settings.register_profile("explore", derandomize=False, max_examples=300)
 settings.load_profile("same")
 
 
