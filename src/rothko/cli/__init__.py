@@ -97,7 +97,7 @@ def _run() -> int:
                 return 0
             _say("Stopped; nothing was released.")
         return code
-    except Exception as error:
+    except Exception as error:  # the last stop: a traceback would show cell values
         if lacks_memory(error):
             if _told_in_place("memory did not suffice for its report"):
                 return 0

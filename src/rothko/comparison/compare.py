@@ -185,7 +185,7 @@ def most_private(
     by: By = "k",
     methods: Sequence[Any] = ("mondrian", "hilbert", "cluster"),
     k: int | None = None,
-    l: int | None = None,  # noqa: E741
+    l: int | None = None,  # noqa: E741 (the literature's letter)
     seed: int = 0,
     threads: int | None = None,
     memory: int | None = None,

@@ -170,7 +170,7 @@ class Bench(Generic[Asked, Made, T]):
             made, seconds = self._fastest(empty.method, asked, progress)
             begun = perf_counter()
             found = self.measure(asked, made)
-        except Exception as error:
+        except Exception as error:  # whatever goes wrong in one trial must not hide the others
             reason, code = why(error)
             return replace(empty, reason=reason, exit_code=code)
         finally:

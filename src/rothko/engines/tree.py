@@ -1,4 +1,4 @@
-"""The top of a tree of cuts, grown by a driver that does not hold the records."""
+"""The top of a tree of cuts, grown by a driver without the records (LeFevre et al., TODS 2008, section 5)."""
 
 from __future__ import annotations
 

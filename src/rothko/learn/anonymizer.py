@@ -38,7 +38,7 @@ K = 10
 """What is asked for where neither a policy nor ``k`` says it."""
 
 
-class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """Learn a recoding from records, and give any records as the regions that they fall in.
 
     ``transform`` neither adds nor drops rows, and leaves them in their order: its output is for models on the trusted
@@ -218,6 +218,7 @@ def _with(policy: Policy, parameter: str, value: float | None) -> Policy:
         return policy
     value = value.item() if isinstance(value, np.generic) else value  # as they come from a grid
     has = [any(field.name == parameter for field in fields(requirement)) for requirement in policy.privacy]
+    # What a grid gives may be of any type; the requirement checks it, and says what is wrong.
     privacy: list[Any] = [
         replace(requirement, **{parameter: value}) if changes else requirement  # type: ignore[arg-type]
         for requirement, changes in zip(policy.privacy, has, strict=True)

@@ -56,7 +56,7 @@ def _most(contest, value, key):
 
 
 @compiled
-def diverse_groups(values, buckets, l, reach, rows, lines):  # noqa: E741
+def diverse_groups(values, buckets, l, reach, rows, lines):  # noqa: E741 (the literature's letter)
     """Group records so that the values of each group are different, and at least ``l``.
 
     Parameters

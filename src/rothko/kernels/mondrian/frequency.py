@@ -1,5 +1,7 @@
 """Counting frequency groups: per value of a line, what cuts are chosen from, for many nodes in one go.
 
+LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5.1: their AV, AVC and AVS sets in one.
+
 The counters of all nodes lie one after the other; those of a node begin at ``at[node]`` with its first code
 ``low[node]``. A record whose node is negative is not counted.
 """

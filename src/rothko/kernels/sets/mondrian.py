@@ -1,5 +1,7 @@
 """Mondrian for sets, compiled: a node is cut at an item, into the records with it and those without.
 
+Podgursky, "Practical k-Anonymity on Large Datasets" (Vanderbilt, 2011), Algorithm 3.
+
 Records are in CSR form and never moved; ``order`` holds their numbers, those of a node side by side, and is put in
 order in place. An item that may not cut a node may not cut any part of it: fewer than k of its records have the
 item, or lack it, and so in every part. So a node carries the items that may cut it with their counts, and nothing
