@@ -77,7 +77,9 @@ def _database(process: int, threads: int | None) -> duckdb.DuckDBPyConnection:
 
 
 def _silent(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    return connection.execute("SET enable_progress_bar = false")
+    """Draw no bar: DuckDB does where somebody types, and in a notebook without ipywidgets refuses to be told not to."""
+    [(drawn,)] = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    return connection.execute("SET enable_progress_bar = false") if drawn else connection
 
 
 def _cores(threads: int | None) -> dict[str, Any]:
