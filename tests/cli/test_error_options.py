@@ -30,6 +30,17 @@ def test_values_are_shown_where_that_is_asked_for(words: tuple[str, ...], rothko
     assert ran.err.splitlines()[1:] == [f"  {CELL}"]
 
 
+def test_of_many_values_some_are_shown_and_all_are_counted(rothko: Rothko) -> None:
+    grades = [f"grade {i:05}" for i in range(23_246)]
+    Path("people.csv").write_text("age,grade\n" + "".join(f"1,{grade}\n" for grade in ["low", "x" * 5000, *grades]))
+    ran = rothko(*COMMAND, "--show-values")
+    _, *shown, last = ran.err.splitlines()
+    assert shown == [f"  {grade}" for grade in grades[:50]]
+    assert last == "  … and 23,197 more, 23,247 in all"
+    Path("people.csv").write_text("age,grade\n1,low\n1," + "x" * 5000 + "\n")
+    assert rothko(*COMMAND, "--show-values").err.splitlines()[1:] == ["  " + "x" * 200 + "…"]
+
+
 def test_values_are_not_shown_for_a_word_that_only_looks_like_the_option(rothko: Rothko) -> None:
     Path("--show-values").mkdir()
     ran = rothko(*COMMAND[:-1], "--show-values/out.csv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,8 @@ from rothko.release.commit import IN_PLACE
 
 STOPPED = (130, 143)
 """Exit codes of a run that was interrupted, or told to end."""
+SHOWN, LONGEST = 50, 200
+"""How many values --show-values lists, and how many characters of each."""
 
 app = typer.Typer(
     name="rothko",
@@ -88,7 +91,7 @@ def _run() -> int:
             return 0
         _say(f"Error: {error}")
         if error.values and "show_values" in asked:
-            _say("\n".join(f"  {value}" for value in sorted(error.values)))
+            _say(_listed(error.values))
         return error.exit_code
     except SystemExit as stop:  # Ctrl-C too: Typer turns it into exit code 130
         code = stop.code if isinstance(stop.code, int) else 0
@@ -120,6 +123,14 @@ def _command(asked: set[str]) -> None:
         app(obj=asked)
     finally:
         sys.stdout.flush()
+
+
+def _listed(values: Sequence[str]) -> str:
+    """The values behind an error, each on a line, as many and as much of each as a person reads; and how many more."""
+    lines = [value if len(value) <= LONGEST else f"{value[:LONGEST]}…" for value in sorted(values)[:SHOWN]]
+    if len(values) > SHOWN:
+        lines.append(f"… and {len(values) - SHOWN:,} more, {len(values):,} in all")
+    return "\n".join(f"  {line}" for line in lines)
 
 
 def _told_in_place(what: str) -> bool:

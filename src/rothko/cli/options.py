@@ -30,7 +30,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace output that exists.")]
 ShowValues = Annotated[
     bool,
-    typer.Option("--show-values", callback=_noted, is_eager=True, help="List the cell values behind an error."),
+    typer.Option("--show-values", callback=_noted, is_eager=True, help="List cell values behind an error, 50 at most."),
 ]
 Debug = Annotated[
     bool, typer.Option("--debug", callback=_noted, is_eager=True, help="Show where an internal error happened.")

@@ -26,7 +26,7 @@ from rothko.release.verify import Verification, verify
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a table holds of a policy."""
+    """What a table holds of a policy; it is true where :attr:`holds` is."""
 
     verification: Verification
     identifiers: tuple[str, ...]
@@ -36,6 +36,9 @@ class Check:
     def holds(self) -> bool:
         """Whether every requirement holds and no identifier is left."""
         return self.verification.holds and not self.identifiers
+
+    def __bool__(self) -> bool:
+        return self.holds
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

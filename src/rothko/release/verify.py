@@ -88,6 +88,9 @@ class Finding:
     violating_classes: int
     violating_records: int
 
+    def __bool__(self) -> bool:
+        return self.holds
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as it stands in a certificate."""
         return {
@@ -119,8 +122,11 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether every requirement holds."""
-        return all(finding.holds for finding in self.findings)
+        """Whether every requirement holds; not where none was looked at."""
+        return bool(self.findings) and all(finding.holds for finding in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.holds
 
 
 def verify(
