@@ -159,6 +159,12 @@ def test_emails_are_known_by_their_look() -> None:
     assert role("contact", [f"p{i}@example.org" for i in some(20)]) == "identifier"
 
 
+def test_bank_accounts_are_known_by_their_look() -> None:
+    iban = ["DE89 3704 0044 0532 0130 00", "GB82WEST12345698765432", "NO9386011117947"] * 20
+    assert role("konto", (iban * 4)[:ROWS]) == "identifier"
+    assert role("code", ["AB12 CD34", "AB12 CD35"] * (ROWS // 2)) == "quasi-identifier"
+
+
 def test_constant_columns_are_kept() -> None:
     assert role("x", ["same"] * ROWS) == "keep"
     assert role("x", pa.nulls(ROWS)) == "keep"

@@ -50,7 +50,12 @@ def typed_column(name: str, column: pa.ChunkedArray, policy: Schema) -> pa.Chunk
         return _folded(name, column, policy.missing)
     if spec.role is Role.SENSITIVE:
         _refuse_uncounted(name, column.type, spec)
-    return _as_type(name, with_one_missing(name, column, policy.missing), spec.type)
+    return read_as(name, column, spec.type, policy.missing)
+
+
+def read_as(name: str, column: pa.ChunkedArray, kind: str, tokens: Sequence[str]) -> pa.ChunkedArray:
+    """A column read as what a policy calls its type, with null for every missing value."""
+    return _as_type(name, with_one_missing(name, column, tokens), kind)
 
 
 def with_one_missing(name: str, column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.ChunkedArray:
