@@ -22,8 +22,11 @@ from __future__ import annotations
 
 import difflib
 import errno
+import os
 import re
+import sys
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
 _UNMAPPED = re.compile("failed to map segment|[Cc]annot allocate memory")
 """What the loader says of a library for which there is no room."""
@@ -103,6 +106,21 @@ def lacks_memory(error: BaseException) -> bool:
         or (isinstance(error, ImportError | OSError) and _UNMAPPED.search(str(error)) is not None)
         or any(lacks_memory(other) for other in (error.__cause__, error.__context__) if other is not None)
     )
+
+
+def unreadable_name(path: PurePath) -> str | None:
+    """What is wrong with a name of a file whose bytes are no text here: Arrow and DuckDB take names as texts.
+
+    >>> unreadable_name(PurePath("größe.csv"))
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        name = os.fsencode(path).decode(errors="replace")
+        encoding = sys.getfilesystemencoding()
+        hint = "" if encoding == "utf-8" else ", or set PYTHONUTF8=1"
+        return f"The name {name!r} is not in the encoding of this system ({encoding}); choose another one{hint}."
+    return None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -16,7 +16,6 @@ from rich.text import Text
 
 from rothko import json_text
 from rothko.cli.streams import showable
-from rothko.errors import OutputError
 
 if TYPE_CHECKING:
     from rothko.metrics.cube import Cube
@@ -88,21 +87,14 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
 def json(data: Any) -> None:
     """Print plain data as JSON that is valid in the encoding of standard output."""
     text = json_text.dump(data)
-    exact(text if _can_show(text) else json_text.dump(data, ascii_only=True))
+    can_show = showable(text, sys.stdout.encoding) == text
+    print(text if can_show else json_text.dump(data, ascii_only=True), flush=True)
 
 
-def exact(text: str) -> None:
-    """Print a text that somebody may save and use, character for character."""
-    if not _can_show(text):
-        raise OutputError(
-            f"Standard output has not all characters of the result in its encoding ({sys.stdout.encoding}); write it "
-            "to a file with --out, or set PYTHONIOENCODING=utf-8."
-        )
-    print(text, flush=True)
-
-
-def _can_show(text: str) -> bool:
-    return showable(text, sys.stdout.encoding) == text
+def policy(found: Draft) -> None:
+    """Print the policy of a draft as a file that any editor saves as it is: policies are read as UTF-8."""
+    unicode = (sys.stdout.encoding or "utf-8").lower().replace("_", "-") in ("utf-8", "utf8")
+    print(found.to_yaml(ascii_only=not unicode), end="", flush=True)
 
 
 def paragraphs(*, quiet: bool = False) -> Callable[[Table], None]:

@@ -50,7 +50,7 @@ def draft(
     if as_json:
         console.json(found.to_dict())
     elif out is None:
-        console.exact(found.to_yaml().removesuffix("\n"))
+        console.policy(found)
     if not as_json:
         # The reasons go to standard error where the policy itself is on standard output.
         to = console.out if out is not None else console.err

@@ -140,7 +140,7 @@ def workload(
 
     tasks: list[Task] = [Classify(name) for name in _columns("--classify", classify)]
     tasks += [Regress(name) for name in _columns("--regress", regress)]
-    tasks += [Select(where) for where in select or ()]
+    tasks += [Select(typed(where)) for where in select or ()]
     tasks += [Aggregate(name) for name in _columns("--aggregate", aggregate)]
     return list(dict.fromkeys(tasks))
 
@@ -158,7 +158,21 @@ def names(text: str) -> list[str]:
     >>> names("age, sex")
     ['age', 'sex']
     """
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return [part.strip() for part in typed(text).split(",") if part.strip()]
+
+
+def typed(text: str) -> str:
+    r"""What was typed, though the locale has no such characters (POSIX): columns are named in UTF-8.
+
+    >>> typed("gr\udcc3\udcb6\udcc3\udc9fe"), typed("größe")
+    ('größe', 'größe')
+    """
+    if not any("\udc80" <= sign <= "\udcff" for sign in text):
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape").decode()
+    except UnicodeDecodeError:
+        return text
 
 
 def pairs(option: str, texts: list[str]) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ What becomes of a run hangs on its files alone: a report that cannot be printed 
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import os
@@ -20,8 +21,14 @@ class PrintError(OutputError):
     """The result of a command cannot be printed."""
 
 
+PLAIN = {"…": "...", "–": "-", "−": "-", "±": "+/-", "×": "x", "Σ": "sum", "φ": "phi", "≥": ">=", "≤": "<="}
+"""The signs that rothko itself prints, for terminals that do not have them."""
+
+
 class Printed:
-    """A stream that shows what it cannot encode as ``?``, and has an error of its own.
+    """A stream that shows what it cannot encode in plain signs or as ``?``, and has an error of its own.
+
+    A reader that has seen enough (``| head``) is no error: what comes after goes nowhere.
 
     Parameters
     ----------
@@ -34,6 +41,8 @@ class Printed:
         self._why = ""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # Typer would write its bytes there where the encoding is ASCII, past all of this
+            raise AttributeError(name)
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
@@ -51,6 +60,9 @@ class Printed:
     def _told(self) -> Iterator[None]:
         try:
             yield
+        except BrokenPipeError:
+            self._silent = True
+            _abandon(self._stream)
         except (OSError, ValueError) as error:
             full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
             self._why = "the disk is full" if full else "standard output takes no more"
@@ -61,16 +73,25 @@ class Printed:
 
 
 def showable(text: str, encoding: str | None) -> str:
-    """A text with a question mark for what an encoding does not have.
+    """A text with plain signs for what an encoding does not have, and a question mark where there are none.
 
-    >>> showable("1 … 2", "ascii")
-    '1 ? 2'
+    >>> showable("Größe: 1 … 2", "ascii"), showable("Größe: 1 … 2", "cp1252")
+    ('Gr??e: 1 ... 2', 'Größe: 1 … 2')
     """
+    encoding = encoding or "utf-8"
     try:
-        text.encode(encoding or "utf-8")
+        text.encode(encoding)
     except UnicodeEncodeError:
-        return text.encode(encoding or "utf-8", "replace").decode(encoding or "utf-8")
+        return text.encode(encoding, "rothko.plain").decode(encoding)
     return text
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("rothko.plain", _plain)
 
 
 @contextlib.contextmanager

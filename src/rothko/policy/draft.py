@@ -69,9 +69,15 @@ class Draft:
     """The share of records whose combination of proposed quasi-identifiers occurs once."""
     notes: tuple[str, ...]
 
-    def to_yaml(self) -> str:
-        """Write the policy with the reasons as comments; :meth:`Policy.parse` reads it."""
-        policy = self.policy.dump()
+    def to_yaml(self, *, ascii_only: bool = False) -> str:
+        """Write the policy with the reasons as comments; :meth:`Policy.parse` reads it.
+
+        Parameters
+        ----------
+        ascii_only
+            Write all other characters as escapes, as :meth:`Policy.dump` does.
+        """
+        policy = self.policy.dump(ascii_only=ascii_only)
         at = yaml_lines.read(policy, where="draft", as_text=lambda path: True).lines
         lines = policy.split("\n")
         for p in reversed(self.proposals):
@@ -82,7 +88,8 @@ class Draft:
             f"{self.unique:.1%} of the {self.rows:,} records are unique on the quasi-identifiers.",
             *self.notes,
         )
-        return "\n".join([*(f"# {line}" for line in head), *lines])
+        text = "\n".join([*(f"# {line}" for line in head), *lines])
+        return text.encode("ascii", "backslashreplace").decode() if ascii_only else text  # of comments only
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data, for machines; the policy as YAML, as in a certificate."""

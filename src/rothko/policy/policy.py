@@ -367,8 +367,14 @@ class Policy(BaseModel):
         rest = {name: written[name] for name in type(self).model_fields if name in written}
         return {"columns": policy_entries.plain(columns), **rest}
 
-    def dump(self) -> str:
-        """Write the policy as YAML, in its short forms; :meth:`parse` reads the same policy back."""
+    def dump(self, *, ascii_only: bool = False) -> str:
+        """Write the policy as YAML, in its short forms; :meth:`parse` reads the same policy back.
+
+        Parameters
+        ----------
+        ascii_only
+            Write all other characters as escapes, for a file or a terminal that is not UTF-8.
+        """
         document = self._document()
         document["columns"] = {name: Flow(column) for name, column in document["columns"].items()}
         for key in ("privacy", "workload"):
@@ -377,7 +383,7 @@ class Policy(BaseModel):
         for key in ("method", "engine", "csv"):
             if isinstance(document.get(key), dict):
                 document[key] = Flow(document[key])
-        return yaml_lines.write(document)
+        return yaml_lines.write(document, ascii_only=ascii_only)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the policy to a file; relative csv paths stay as they are, so keep it beside them."""

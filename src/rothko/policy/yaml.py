@@ -145,16 +145,24 @@ def value(text: str, *, where: str) -> Any:
         return text
 
 
-def write(data: dict[str, Any]) -> str:
+def write(data: dict[str, Any], *, ascii_only: bool = False) -> str:
     """Write a mapping as YAML, one entry a line and each :class:`Flow` below it on one.
 
+    Parameters
+    ----------
+    ascii_only
+        Write all other characters as escapes, which mean the same in every encoding.
+
+    Examples
+    --------
     >>> print(write({"columns": {"no": Flow(role="keep")}}), end="")
     columns:
       'no': {role: keep}
     """
     return yaml.dump(
-        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=False
-    )
+        data, Dumper=_Dumper, sort_keys=False, allow_unicode=not ascii_only, width=float("inf"),
+        default_flow_style=False,
+    )  # fmt: skip
 
 
 class _Reader:

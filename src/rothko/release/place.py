@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rothko import json_text, private
 from rothko.data.source.formats import ending_like
-from rothko.errors import OutputError
+from rothko.errors import OutputError, unreadable_name
 from rothko.policy.policy import Policy
 from rothko.release.commit import state
 from rothko.release.formats.table import ENDINGS
@@ -290,6 +290,9 @@ def _holds(path: Path, digest: str) -> bool:
 
 
 def _free(path: Path, overwrite: bool, inputs: Iterable[Path]) -> None:
+    wrong = unreadable_name(path.absolute())
+    if wrong is not None:
+        raise OutputError(wrong)
     with explained(path):
         if path.is_dir():
             raise OutputError(f"{str(path)!r} is a folder.")

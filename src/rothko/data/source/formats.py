@@ -15,7 +15,7 @@ from rothko.data.source.csv import CsvOptions
 from rothko.data.source.csv_file import open_csv
 from rothko.data.source.parquet import open_parquet
 from rothko.data.source.source import Source
-from rothko.errors import InputError
+from rothko.errors import InputError, unreadable_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,9 @@ def check_file(path: Path) -> None:
         raise InputError(f"There is no file {str(path)!r}.")
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder; name a file in it.")
+    wrong = unreadable_name(path)
+    if wrong is not None:
+        raise InputError(wrong)
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty.")
 
