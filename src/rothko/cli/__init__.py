@@ -22,6 +22,7 @@ from rothko.cli import (
     generate,
     measure,
     options,
+    pipes,
     plan,
     schema,
     sets,
@@ -73,7 +74,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     before = IN_PLACE.set([])
     try:
-        with printed():
+        with printed(), pipes.forgotten():
             code = _run()
     finally:
         IN_PLACE.reset(before)

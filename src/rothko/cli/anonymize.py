@@ -27,7 +27,14 @@ def register(app: typer.Typer) -> None:
 def anonymize(
     data: options.Data,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="A file (.parquet, .csv, .tsv, .arrow) or a folder.", show_default=False)
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="<path>",
+            help="A file (.parquet, .csv, .tsv, .arrow) or a folder.",
+            show_default=False,
+        ),
     ],
     policy: options.PolicyFile = None,
     qi: options.Quasi = "",
@@ -69,9 +76,10 @@ def anonymize(
     encoding: options.Encoding = None,
     header: options.Header = None,
     recoding: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--recoding",
+            metavar="<path>",
             help="Where the recoding goes: a .json file or a folder; a folder of its own by default.",
             show_default=False,
         ),

@@ -20,7 +20,7 @@ def apply(
         Path, typer.Argument(help="The recoding of a release: its folder, or its .json file.", show_default=False)
     ],
     data: options.Data,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
+    out: options.Output,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the rows in their order.")] = False,
     memory: Annotated[
         str | None,

@@ -15,6 +15,7 @@ import typer
 from rothko import json_text
 from rothko.cli import options
 from rothko.cli.groups import grouped
+from rothko.cli.pipes import piped
 from rothko.cli.set_options import SetOptions
 from rothko.errors import InputError
 
@@ -105,7 +106,9 @@ def compare(
     data: Annotated[
         Path,
         typer.Argument(
-            help="A CSV, TSV, Parquet or Arrow file; sets also as text with a record a line.", show_default=False
+            help="A CSV, TSV, Parquet or Arrow file; sets also as text with a record a line; - is standard input.",
+            callback=piped(".txt"),  # which tables are read from, too
+            show_default=False,
         ),
     ],
     of_tables: TableOptions,
@@ -120,8 +123,14 @@ def compare(
     ] = None,
     k: Annotated[str, typer.Option("--k", help="Several k, separated by commas: 2,5,10.", show_default=False)] = "",
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="A folder for results.json, results.csv and plots.", show_default=False),
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="<path>",
+            help="A folder for results.json, results.csv and plots.",
+            show_default=False,
+        ),
     ] = None,
     plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Draw plots into the folder.")] = True,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Run each this often; the best time counts.")] = 1,
@@ -204,7 +213,7 @@ def _one(option: str, values: list[int]) -> int | None:
     return values[0] if values else None
 
 
-def _targets(out: Path, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
+def _targets(out: str, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
     """The files that a comparison may have, checked before any work is done."""
     from rothko.release.place import claim_folder
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rothko.cli import options
+from rothko.cli import options, pipes
 
 
 def register(app: typer.Typer) -> None:
@@ -18,8 +18,14 @@ def register(app: typer.Typer) -> None:
 def draft(
     data: options.Data,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Where to write the policy; printed by default.", show_default=False),
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="<path>",
+            help="Where to write the policy; printed by default, and with -.",
+            show_default=False,
+        ),
     ] = None,
     k: options.K = None,
     missing: options.Missing = "",
@@ -41,11 +47,12 @@ def draft(
     from rothko.release.staging import staging
 
     csv = options.csv_options(delimiter, quote, encoding, header)
+    out = None if out == "-" else out
     claim = claim_files([] if out is None else [out], overwrite=overwrite, inputs=[data])
     found = propose(data, csv=csv, missing=options.names(missing) or None, k=options.whole("--k", k, 2))
     if out is not None:
         with staging(claim) as stage:
-            stage.write(out, found.to_yaml())
+            stage.write(Path(out), found.to_yaml())
             stage.commit()
     if as_json:
         console.json(found.to_dict())
@@ -59,4 +66,4 @@ def draft(
         for note in found.notes:
             to.print(note, markup=False)
         if out is not None:
-            to.print(f"\nNext: rothko anonymize {data} --policy {out} --out release/", markup=False)
+            to.print(f"\nNext: rothko anonymize {pipes.named(data)} --policy {out} --out release/", markup=False)

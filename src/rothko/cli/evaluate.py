@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rothko.cli import options
+from rothko.cli.pipes import piped
 from rothko.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    original: Annotated[Path, typer.Argument(help="The table to be released.", show_default=False)],
+    original: Annotated[Path, typer.Argument(help="The table to be released.", callback=piped(), show_default=False)],
     policy: Annotated[Path, typer.Option("--policy", "-p", help="A policy file (YAML).", show_default=False)],
     models: Annotated[
         str,

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from rothko.cli import options
 from rothko.errors import InputError
 
-TABLES = (".parquet", ".csv")
-"""Endings of tables that are generated."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
 
+    import pyarrow as pa
+
+Table = Annotated[
+    str,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="<path>",
+        help="The file to write (.csv, .tsv, .parquet, .arrow).",
+        show_default=False,
+    ),
+]
 generators = typer.Typer(help="Make synthetic data.", no_args_is_help=True)
 
 
@@ -28,7 +40,7 @@ def _group() -> None:
 
 @generators.command("agrawal")
 def agrawal(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write (.parquet or .csv).", show_default=False)],
+    out: Table,
     n: Annotated[str, typer.Option("-n", "--rows", help="Number of records, also as 1e6.")] = "100000",
     function: Annotated[int, typer.Option("--function", help="The class label: 1 to 10.")] = 2,
     target: Annotated[
@@ -43,36 +55,25 @@ def agrawal(
     debug: options.Debug = False,
 ) -> None:
     """Write people after Agrawal, Imielinski and Swami (1993): nine attributes, a class label, a target."""
-    from rothko.cli import console
     from rothko.generate.agrawal import agrawal_batches
-    from rothko.release.place import claim_files
-    from rothko.release.staging import staging
-    from rothko.release.write import write_batches
 
     rows = options.count("-n", n)
-    _refuse_ending(out, "generate", TABLES)
-    claim = claim_files([out], overwrite=overwrite)
     if target not in (None, "R7", "R10"):
         raise InputError(f"--target must be R7 or R10, not {target!r}.")
-    with staging(claim) as stage:
-        write_batches(
-            agrawal_batches(
-                rows,
-                function=function,
-                target=cast(Literal["R7", "R10"] | None, target),
-                noise=noise,
-                constants="random" if random_constants else None,
-                seed=seed,
-            ),
-            stage.place_for(out),
-        )
-        stage.commit()
-    console.out.print(f"{rows:,} records: {out}", markup=False)
+    batches = agrawal_batches(
+        rows,
+        function=function,
+        target=cast(Literal["R7", "R10"] | None, target),
+        noise=noise,
+        constants="random" if random_constants else None,
+        seed=seed,
+    )
+    _write(batches, out, overwrite)
 
 
 @generators.command("census")
 def census(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write (.parquet or .csv).", show_default=False)],
+    out: Table,
     n: Annotated[str, typer.Option("-n", "--rows", help="Number of records, also as 4e5.")] = "100000",
     policy: Annotated[
         Path | None,
@@ -83,30 +84,50 @@ def census(
     debug: options.Debug = False,
 ) -> None:
     """Write a census with the attributes of Ghinita et al. (VLDB 2007): seven quasi-identifiers, two sensitive."""
-    from rothko.cli import console
     from rothko.generate.census import census_batches, census_policy
-    from rothko.release.place import claim_files
-    from rothko.release.staging import staging
-    from rothko.release.write import write_batches
+
+    beside = {} if policy is None else {policy: census_policy().dump()}
+    _write(census_batches(options.count("-n", n), seed=seed), out, overwrite, beside)
+
+
+@generators.command("patients")
+def patients(
+    out: Table,
+    n: Annotated[str, typer.Option("-n", "--rows", help="Number of patients, also as 1e6.")] = "10000",
+    visits: Annotated[
+        float | None,
+        typer.Option("--visits", help="A record for each of so many visits on average.", show_default=False),
+    ] = None,
+    seed: options.Seed = 0,
+    overwrite: options.Overwrite = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write the made-up patients of the README: a name, four quasi-identifiers, a diagnosis, a cost.
+
+    With --visits, patients come several times: each has a number in patient_id, and each visit its date.
+    """
+    from rothko.generate import patients as made_up
 
     rows = options.count("-n", n)
-    _refuse_ending(out, "generate", TABLES)
-    claim = claim_files([out, *([] if policy is None else [policy])], overwrite=overwrite)
-    with staging(claim) as stage:
-        write_batches(census_batches(rows, seed=seed), stage.place_for(out))
-        if policy is not None:
-            stage.write(policy, census_policy().dump())
-        stage.commit()
-    console.out.print(f"{rows:,} records: {out}", markup=False)
-    if policy is not None:
-        console.out.print(str(policy), markup=False)
+
+    def batches() -> Iterator[pa.RecordBatch]:  # made only when it is known that they can be written
+        table = made_up.patients(rows, seed=seed) if visits is None else made_up.visits(rows, mean=visits, seed=seed)
+        yield from table.to_batches()
+
+    _write(batches(), out, overwrite)
 
 
 @generators.command("longtail")
 def longtail(
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="A record a line (.txt) or a list column (.parquet).", show_default=False),
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="<path>",
+            help="A record a line (.txt) or a list column (.parquet).",
+            show_default=False,
+        ),
     ],
     n: Annotated[str, typer.Option("-n", "--rows", help="Number of records, also as 1e6.")] = "100000",
     items: Annotated[int, typer.Option("--items", help="Number of items.")] = 1000,
@@ -126,35 +147,59 @@ def longtail(
     debug: options.Debug = False,
 ) -> None:
     """Write sets of items with a long tail after Podgursky (2011), and utilities from 1 to 100."""
-    from rothko.cli import console
     from rothko.generate.longtail import TARGETING, LongTail, longtail_batches
-    from rothko.release.place import claim_files
-    from rothko.release.staging import staging
-    from rothko.release.write import write_batches
 
     rows, size = TARGETING if targeting else (options.count("-n", n), items)
     shape = LongTail(items=size, most=most, least=least, mean=mean, deviation=deviation, seed=seed)
-    _refuse_ending(out, "generate longtail", (".parquet", ".txt"))
-    claim = claim_files([out, *([] if utility is None else [utility])], overwrite=overwrite)
+    worths = zip(shape.names(), shape.utilities().tolist(), strict=True)
+    lines = "".join(f"{name},{worth}\n" for name, worth in worths)
+    beside = {} if utility is None else {utility: f"item,utility\n{lines}"}
+    _write(longtail_batches(rows, shape), out, overwrite, beside, endings=(".txt", ".parquet"))
+
+
+def _write(
+    batches: Iterable[pa.RecordBatch],
+    out: str,
+    overwrite: bool,
+    beside: Mapping[Path, str] | None = None,
+    endings: tuple[str, ...] | None = None,
+) -> None:
+    """Write all files, or none, and say how many records there are.
+
+    Parameters
+    ----------
+    beside
+        Other files, with what they hold.
+    endings
+        Those that a name may have, where not every format of a table will do.
+    """
+    from rothko.cli import console
+    from rothko.release.formats.table import ENDINGS
+    from rothko.release.place import claim_files
+    from rothko.release.staging import staging
+    from rothko.release.write import explained, write_batches
+
+    beside = beside or {}
+    claim = claim_files([out, *beside], overwrite=overwrite, endings=endings or ENDINGS)
+    path, rows = Path(out), 0
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal rows
+        for batch in batches:
+            rows += batch.num_rows
+            yield batch
+
     with staging(claim) as stage:
-        place = stage.place_for(out)
-        if out.suffix == ".parquet":
-            write_batches(longtail_batches(rows, shape), place)
-        else:
-            with place.open("w", encoding="utf-8") as file:
-                for batch in longtail_batches(rows, shape):
+        place = stage.place_for(path)
+        if path.name.lower().endswith(".txt"):
+            with explained(path), place.open("w", encoding="utf-8") as file:
+                for batch in counted():
                     file.writelines(" ".join(record) + "\n" for record in batch.column(0).to_pylist())
-        if utility is not None:
-            lines = [f"{name},{worth}" for name, worth in zip(shape.names(), shape.utilities().tolist(), strict=True)]
-            stage.write(utility, "\n".join(["item,utility", *lines]) + "\n")
+        else:
+            write_batches(counted(), place)
+        for other, text in beside.items():
+            stage.write(other, text)
         stage.commit()
-    console.out.print(f"{rows:,} records: {out}", markup=False)
-    if utility is not None:
-        console.out.print(str(utility), markup=False)
-
-
-def _refuse_ending(out: Path, command: str, endings: tuple[str, str]) -> None:
-    if out.suffix not in endings:
-        raise InputError(
-            f"{out.name} has an ending that is not generated; {command} writes {' or '.join(endings)} files."
-        )
+    console.out.print(f"{rows:,} records: {path}", markup=False)
+    for other in beside:
+        console.out.print(str(other), markup=False)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rothko.cli import options
+from rothko.cli.pipes import piped
 from rothko.errors import InputError
 
 
@@ -17,8 +18,10 @@ def register(app: typer.Typer) -> None:
 
 
 def measure(
-    original: Annotated[Path, typer.Argument(help="The table that was released.", show_default=False)],
-    release: Annotated[Path, typer.Argument(help="Its release.", show_default=False)],
+    original: Annotated[
+        Path, typer.Argument(help="The table that was released.", callback=piped(), show_default=False)
+    ],
+    release: Annotated[Path, typer.Argument(help="Its release.", callback=piped(), show_default=False)],
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy of the release.", show_default=False)],
     cube: Annotated[
         str | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
 
+from rothko.cli.pipes import piped
 from rothko.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
@@ -24,9 +25,17 @@ def _noted(context: typer.Context, parameter: typer.CallbackParam, asked: bool) 
     return asked
 
 
-Data = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or Arrow file.", show_default=False)]
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="A CSV, TSV, Parquet or Arrow file, also through a pipe; - is standard input.",
+        callback=piped(),
+        show_default=False,
+    ),
+]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="A policy file (YAML).", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Output = Annotated[str, typer.Option("--out", "-o", metavar="<path>", help="The file to write.", show_default=False)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace output that exists.")]
 ShowValues = Annotated[
     bool,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rothko.cli import options
+from rothko.cli.pipes import piped
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ class SetOptions:
     utility: Annotated[
         Path | None,
         typer.Option(
-            "--utility", help="Sets: a CSV file of items and their utilities; 1 by default.", show_default=False
+            "--utility",
+            help="Sets: a CSV file of items and their utilities; 1 by default.",
+            callback=piped(),
+            show_default=False,
         ),
     ] = None
     form: Annotated[

@@ -9,6 +9,7 @@ import typer
 
 from rothko.cli import options
 from rothko.cli.groups import grouped
+from rothko.cli.pipes import piped
 from rothko.cli.set_options import SetOptions
 
 if TYPE_CHECKING:
@@ -24,13 +25,18 @@ def register(app: typer.Typer) -> None:
 def sets(
     data: Annotated[
         Path,
-        typer.Argument(help="A text file with a record a line, or a table (CSV, Parquet, Arrow).", show_default=False),
+        typer.Argument(
+            help="A text file with a record a line, or a table (CSV, Parquet, Arrow); - is standard input.",
+            callback=piped(".txt"),
+            show_default=False,
+        ),
     ],
     out: Annotated[
-        Path,
+        str,
         typer.Option(
             "--out",
             "-o",
+            metavar="<path>",
             help="A record a line (.txt), a list column (.parquet), long form (.csv).",
             show_default=False,
         ),

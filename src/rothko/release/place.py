@@ -42,7 +42,7 @@ class Place:
     @classmethod
     def of(
         cls,
-        out: Path,
+        out: str | Path,
         *,
         suffix: str,
         recoding: str | Path | bool = True,
@@ -55,7 +55,8 @@ class Place:
         Parameters
         ----------
         out
-            A file with an ending that can be written, or a folder (made if need be).
+            A file with an ending that can be written, or a folder (made if need be): one that is there, a name without
+            an ending, or one that ends in a slash.
         suffix
             The ending of the data file in a folder.
         recoding
@@ -66,10 +67,10 @@ class Place:
         inputs
             Files that are read, which are neither overwritten nor removed.
         """
-        folder = None if out.name.lower().endswith(ENDINGS) else _folder(out)
+        out, folder = _file_or_folder(out)
         data = out if folder is None else folder / f"release{suffix}"
         own = recoding_place(out if folder is not None else data)
-        asked = own if isinstance(recoding, bool) else recoding_file(Path(recoding))
+        asked = own if isinstance(recoding, bool) else recoding_file(_no_stream(recoding))
         certificate = certificate_of(data, folder)
         tables = (data, sensitive_of(data)) if two_tables else (data,)
         names = [*tables, certificate, asked, *large_files(asked)]
@@ -86,8 +87,9 @@ class Place:
         return cls(tables, certificate, None if recoding is False else asked, claim)
 
     @classmethod
-    def of_file(cls, data: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Place:
+    def of_file(cls, data: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Place:
         """The place of a release in a file of any ending that has no recoding."""
+        data = named_file(data)
         certificate, own = certificate_of(data, None), recoding_place(data)
         names = [data, certificate, own, *large_files(own)]
         claim = _claim(names, certificate, data, (own,), overwrite, tuple(inputs))
@@ -129,7 +131,7 @@ def place_of(
     hierarchies = [one.file for one in asked if one is not None and one.kind == "csv"]
     read = (*([] if source is None else [source]), *hierarchies, *inputs)
     return Place.of(
-        Path(out),
+        out,
         suffix=ending_like(source),
         recoding=recoding,
         two_tables=two_tables,
@@ -139,28 +141,33 @@ def place_of(
 
 
 def claim_files(
-    paths: Iterable[Path], *, overwrite: bool, inputs: Iterable[Path] = (), endings: tuple[str, ...] | None = None
+    paths: Iterable[str | Path],
+    *,
+    overwrite: bool,
+    inputs: Iterable[Path] = (),
+    endings: tuple[str, ...] | None = None,
 ) -> Claim:
     """Names of single files in folders that are there, looked at before any work is done.
 
     Parameters
     ----------
     endings
-        Those that a name may have; any where it is None.
+        Those that the first name, that of the data, may have; any where it is None.
     """
-    names, inputs = list(paths), tuple(inputs)
+    names, inputs = [named_file(path) for path in paths], tuple(inputs)
     if len({name.absolute() for name in names}) < len(names):
         raise OutputError(f"Two files cannot be written to one name ({names[0].name}); choose another for one of them.")
+    if endings is not None and not names[0].name.lower().endswith(endings):
+        raise OutputError(f"{names[0].name} has an ending that rothko does not write; it writes {', '.join(endings)}.")
     for path in names:
-        if endings is not None and not path.name.lower().endswith(endings):
-            raise OutputError(f"{path.name} has an ending that rothko does not write; it writes {', '.join(endings)}.")
         _free(path, overwrite, inputs)
         _writable(path.parent)
     return Claim({path: state(path) for path in names})
 
 
-def claim_folder(folder: Path, names: Iterable[str], *, overwrite: bool, inputs: Iterable[Path] = ()) -> Claim:
+def claim_folder(folder: str | Path, names: Iterable[str], *, overwrite: bool, inputs: Iterable[Path] = ()) -> Claim:
     """Names in a folder that is there or can be made; what stands there goes, whether or not it is replaced."""
+    folder = _no_stream(folder)
     with explained(folder):
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{str(folder)!r} is a file; name a folder.")
@@ -219,15 +226,46 @@ def large_files(path: Path) -> tuple[Path, Path]:
     return path.with_suffix(".tree.parquet"), path.with_suffix(".classes.parquet")
 
 
-def _folder(out: Path) -> Path:
-    if out.suffix and not out.is_dir():
+def named_file(path: str | Path) -> Path:
+    """The file that is asked for, where it can be none but a file.
+
+    >>> named_file("out/people.csv").name
+    'people.csv'
+    """
+    if _is_folder(path):
+        raise OutputError(f"{str(path)!r} is a folder; name a file in it.")
+    return _no_stream(path)
+
+
+def _file_or_folder(out: str | Path) -> tuple[Path, Path | None]:
+    """What is asked for, and the folder where it is one."""
+    path, folder = _no_stream(out), _is_folder(out)
+    with explained(path):
+        there = path.is_dir()
+        if not there and not folder and path.name.lower().endswith(ENDINGS):
+            return path, None
+        if path.exists() and not there:
+            raise OutputError(f"{str(path)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
+    if path.suffix and not there and not folder:
         raise OutputError(
-            f"{out.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}, or a folder."
+            f"{path.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}, or a folder, which "
+            f"ends in a slash: '{path}/'."
         )
-    with explained(out):
-        if out.exists() and not out.is_dir():
-            raise OutputError(f"{str(out)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
-    return out
+    return path, path
+
+
+def _is_folder(path: str | Path) -> bool:
+    """Whether it is written as a folder: a path that pathlib has seen is not any more."""
+    return isinstance(path, str) and path.endswith(("/", os.sep))
+
+
+def _no_stream(path: str | Path) -> Path:
+    if str(path) == "-":
+        raise OutputError(
+            "Nothing is written to standard output (-): files are verified and complete before anybody sees them; name "
+            "a file."
+        )
+    return Path(path)
 
 
 # ── What stands there

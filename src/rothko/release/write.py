@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rothko.data.source.formats import is_text
 from rothko.errors import OutputError
 from rothko.release.formats.table import file_format, refuse_kinds
 from rothko.release.rows import Rows, assemble
@@ -99,15 +96,11 @@ class RowsFile:
         self.close()
 
 
-def write_batches(batches: Iterator[pa.RecordBatch], path: Path) -> None:
-    """Write batches one after the other to a Parquet or CSV file, never all at once."""
-    first = next(batches)
-    csv = is_text(path)
-    with explained(path):
-        writer = pcsv.CSVWriter(path, first.schema) if csv else pq.ParquetWriter(path, first.schema)
-        with writer:
-            for batch in itertools.chain([first], batches):
-                writer.write(batch) if csv else writer.write_batch(batch)
+def write_batches(batches: Iterable[pa.RecordBatch], path: Path) -> None:
+    """Write batches one after the other, never all at once, in the format of the path's ending."""
+    with RowsFile(path, escape=False) as file:
+        for batch in batches:
+            file.write(as_rows(pa.Table.from_batches([batch])))
 
 
 def write_content(content: Content, path: Path) -> None:

@@ -128,7 +128,7 @@ class SetRelease:
             What separates the items of a line.
         """
         inputs = [] if self._source is None else [self._source]
-        place = out if isinstance(out, Place) else free_place(Path(out), inputs=inputs, overwrite=overwrite)
+        place = out if isinstance(out, Place) else free_place(out, inputs=inputs, overwrite=overwrite)
 
         def write(outgoing: Outgoing) -> Unverified[SetCertificate]:
             [data] = outgoing.files

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from rothko.errors import InputError, OutputError
 from rothko.release.formats.arrow import OPTIONS
-from rothko.release.place import LINE_ENDINGS, Place
+from rothko.release.place import LINE_ENDINGS, Place, named_file
 from rothko.release.write import explained
 from rothko.sets.records import Records
 
@@ -41,10 +41,11 @@ def data_ending(path: Path) -> str:
     return max(found, key=len)
 
 
-def free_place(out: Path, *, inputs: Iterable[Path] = (), overwrite: bool = False) -> Place:
+def free_place(out: str | Path, *, inputs: Iterable[Path] = (), overwrite: bool = False) -> Place:
     """Where the sets and their certificate go, checked before any work is done."""
-    data_ending(out)
-    return Place.of_file(out, inputs=inputs, overwrite=overwrite)
+    data = named_file(out)
+    data_ending(data)
+    return Place.of_file(data, inputs=inputs, overwrite=overwrite)
 
 
 def write_sets(published: Records, path: Path, *, delimiter: str = " ") -> None:

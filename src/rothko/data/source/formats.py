@@ -48,6 +48,10 @@ def check_file(path: Path) -> None:
     wrong = unreadable_name(path)
     if wrong is not None:
         raise InputError(wrong)
+    if not path.is_file():
+        raise InputError(
+            f"{str(path)!r} is a pipe or a device, which can be read only once; save what comes through it to a file."
+        )
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty.")
 

@@ -23,7 +23,7 @@ from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.formats.table import ENDINGS
 from rothko.release.meant import Meant
-from rothko.release.place import claim_files, large_files, recoding_file
+from rothko.release.place import claim_files, large_files, named_file, recoding_file
 from rothko.release.publish import ROOT
 from rothko.release.recoding.recoding import Recoding
 from rothko.release.sql import Limits, connect
@@ -57,7 +57,7 @@ class Applied(NamedTuple):
 def apply_file(
     recoding: Path,
     data: Path,
-    out: Path,
+    out: str | Path,
     *,
     keep_order: bool = False,
     overwrite: bool = False,
@@ -76,7 +76,7 @@ def apply_file(
         container grants. The records of a time are the same number however small the limit is (a quarter of a
         million), so a very small one is passed.
     """
-    target, phi_file = Path(out), recoding_file(Path(recoding))
+    target, phi_file = named_file(out), recoding_file(Path(recoding))
     inputs = (Path(data), phi_file, *large_files(phi_file))
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
