@@ -141,7 +141,7 @@ OTHERS = [
     (pa.bool_(), [True, False, True]),
     (pa.bool_(), [True, True]),
     (pa.decimal128(10, 2), [Decimal("1.50"), Decimal("-2.00"), Decimal("1.50")]),
-    (pa.decimal256(60, 2), [Decimal("1.50"), Decimal("-2.00"), Decimal(10) ** 40]),
+    (pa.decimal256(60, 2), [Decimal("1.50"), Decimal("-2.00"), Decimal(10) ** 30]),
     (pa.string(), ["b", "a", "b", "ä", "B"]),
     (pa.large_string(), ["b", "a", "b"]),
     (pa.string_view(), ["b", "a", "b"]),

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rothko.data.exact import apart, is_exact, nearest, read_exact
 from rothko.data.line import as_text
 from rothko.errors import PolicyError
 
@@ -63,11 +64,32 @@ class Domain:
         return found
 
     @cached_property
+    def exact(self) -> pa.Array | None:
+        """The values as whole numbers or decimals; None where floating-point numbers are as good."""
+        if pa.types.is_floating(self.values.type) or len(self.values) == 0:
+            return None
+        numbers = self.numbers[:-1]
+        exact = self.values if is_exact(self.values.type) else read_exact(pc.utf8_trim_whitespace(self.texts))
+        whole = exact is not None and (pa.types.is_integer(exact.type) or exact.type.scale == 0)
+        return None if whole and np.all(np.abs(numbers) < 2.0**53) else exact
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The rank of the number of each code among all of them, without missing."""
+        if self.exact is None:
+            return np.asarray(np.unique(self.numbers[:-1], return_inverse=True)[1], dtype=np.int64)
+        return np.asarray(pc.rank(self.exact, tiebreaker="dense").to_numpy().astype(np.int64) - 1)
+
+    @cached_property
     def deviations(self) -> NDArray[np.float64]:
         """The number of each code minus the mean of the table (rounded where all are whole); NaN for missing."""
         numbers, counts = self.numbers[:-1], self.counts[:-1]
         if len(numbers) == 0:
             return self.numbers
+        if self.exact is not None:
+            start = self.exact[0].as_py()
+            mean = float(np.dot(apart(self.exact, start), counts)) / max(int(counts.sum()), 1)
+            return np.append(apart(self.exact, nearest(mean, start, self.exact.type)), np.nan)
         first = numbers[0]
         with np.errstate(over="ignore", invalid="ignore"):
             # From the first value on, so that the mean of equal values is that very value.

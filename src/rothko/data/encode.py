@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.domain import Domain, Sensitive
+from rothko.data.exact import apart
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import Column, Model, PlainColumn, Schema
@@ -316,7 +317,10 @@ def _places(name: str, values: pa.Array) -> NDArray[np.float64]:
         numbers = whole_numbers(values)
         # Apart in whole numbers, wrapping as unsigned ones do: 2^60 and 2^60 + 1 are one apart.
         return np.asarray((numbers.view(np.uint64) - numbers.view(np.uint64)[0]).astype(np.float64))
-    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if pa.types.is_decimal(values.type):
+        # Rounding a sum of words may step back by the last bit.
+        return np.maximum.accumulate(apart(values, values[0].as_py()))
+    numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
     if np.isinf(numbers).any():
         raise InputError(
             f"Column {name!r} has infinite numbers, which have no range; "

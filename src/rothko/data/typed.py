@@ -6,23 +6,22 @@ released as they are do not pass through: they leave as they came.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rothko.data.exact import DIGITS, NUMBER, held, rounded
 from rothko.data.fold import folded
 from rothko.data.line import as_text
 from rothko.data.schema import Column, Role, Schema
 from rothko.data.source.source import Source
 from rothko.errors import InputError
 
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-"""A number as people write it in a text column."""
-NUMBER_OR_INFINITE = NUMBER[1:-1] + r"|[+-]?inf"
-WHOLE = r"^\s*[+-]?\d{1,18}(\.0*)?\s*$"
-"""A whole number in a text column, perhaps written as 42.0."""
+WHOLE = r"^\s*[+-]?\d{1,38}(\.0*)?\s*$"
+"""A whole number in a text column, perhaps written as 42.0; of as many digits as a decimal has."""
+SHORT = r"^\s*[+-]?\d{1,18}(\.0*)?\s*$"
+"""One of 64 bits."""
 
 LEADING_ZERO = r"^\s*[+-]?0\d"
 """A number that is a code: 02139."""
@@ -96,8 +95,14 @@ def stored_as_text(words: pa.Array) -> str | None:
         return None
     for kind, pattern in (("number", NUMBER), ("date", DATE), ("timestamp", TIMESTAMP)):
         if pc.all(pc.match_substring_regex(words, pattern), min_count=0).as_py():
-            return kind
+            return None if kind == "number" and _loses_digits(words) else kind
     return None
+
+
+def _loses_digits(words: pa.Array) -> bool:
+    """Whether numbers, read from texts, would have other digits than they are written with."""
+    whole = pc.all(pc.match_substring_regex(words, WHOLE), min_count=0).as_py()
+    return not whole and rounded(words.drop_null().to_pylist())
 
 
 def read_as_stored(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -144,8 +149,8 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.string()).dictionary_encode()
     if pa.types.is_uint64(kind):
         return column.cast(pa.decimal128(20, 0))
-    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
-        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_decimal(kind):
+        return _decimal(name, column)
     if pa.types.is_float16(kind):
         column = column.cast(pa.float32())
         kind = column.type
@@ -154,14 +159,27 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         missing = pc.is_nan(column)
         return pc.if_else(missing, pa.scalar(None, kind), column) if pc.any(missing).as_py() else column
     ranked = (
-        pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_date, pa.types.is_timestamp,
-        pa.types.is_time,
+        pa.types.is_integer, pa.types.is_boolean, pa.types.is_date, pa.types.is_timestamp, pa.types.is_time,
     )  # fmt: skip
     if not any(test(kind) for test in ranked):
         raise InputError(
             f"Column {name!r} holds {kind}, which cannot be generalised; drop or keep it, or turn it into text."
         )
     return column
+
+
+def _decimal(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Decimals of any width as those that every function of Arrow, and SQL, takes."""
+    kind = column.type
+    if pa.types.is_decimal128(kind):
+        return column
+    try:
+        return column.cast(pa.decimal128(min(kind.precision, DIGITS), kind.scale))
+    except pa.ArrowException:
+        raise InputError(
+            f"Column {name!r} holds {kind}, with values of more than the {DIGITS} digits that can be compared; round "
+            "them, or turn the column into text."
+        ) from None
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -185,9 +203,7 @@ def _without_tokens(column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.Chunke
     if not tokens:
         return column
     if _is_number(column.type):
-        # By value: -9, -9.0 and -9.00 are the same number, however the column's type writes it.
-        numbers = [float(token) for token in tokens if re.fullmatch(NUMBER_OR_INFINITE, token.strip())]
-        hit = pc.is_in(column.cast(pa.float64(), safe=False), value_set=pa.array(numbers, pa.float64()))
+        hit = pc.is_in(column, value_set=pa.array(held(tokens, column.type), column.type))
     else:
         hit = pc.is_in(as_text(column), value_set=pa.array(tokens, pa.string()))
     return pc.if_else(hit, pa.scalar(None, column.type), column)
@@ -235,7 +251,8 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
     if kind == "number":
         good = pc.match_substring_regex(words, NUMBER)
         whole = pc.all(pc.match_substring_regex(words, WHOLE), min_count=0).as_py()
-        target = pa.int64() if whole else pa.float64()
+        short = pc.all(pc.match_substring_regex(words, SHORT), min_count=0).as_py()
+        target = pa.int64() if short else pa.decimal128(DIGITS, 0) if whole else pa.float64()
         words = pc.utf8_ltrim(pc.utf8_trim_whitespace(words), "+")
         if whole:  # 42.0 is 42; by way of a float, 18 digits would not survive
             words = pc.replace_substring_regex(words, r"\.0*$", "")
@@ -249,6 +266,11 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
             f"Column {name!r}: {bad} distinct value(s) cannot be read as a {kind}; list them under 'missing' or "
             "set 'type: text' (--show-values lists them).",
             values=words.filter(pc.invert(good)).to_pylist(),
+        )
+    if pa.types.is_floating(target) and _loses_digits(words):
+        raise InputError(
+            f"Column {name!r} has numbers with more digits than a number with a fraction or an exponent keeps; set "
+            "'type: text', or round them."
         )
     try:
         parsed = pc.cast(words, target)

@@ -222,7 +222,7 @@ def add_classify(parts: Sequence[ClassifyLoss], domains: Mapping[str, Domain]) -
 def regress_loss(view: View, task: Regress, selections: Sequence[Selection]) -> RegressLoss:
     """How well the classes tell a number."""
     codes, domain = view.targets[task.target]
-    groups, numbers = view.groups(task.features), domain.numbers[codes]
+    groups, numbers = view.groups(task.features), domain.deviations[codes]
     there = int(np.count_nonzero(~np.isnan(numbers)))
     return RegressLoss(task.target, wmse(groups, numbers), wmse(np.zeros_like(groups), numbers), there)
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rothko.data.exact import NUMBER
 from rothko.data.fold import folded, look_alikes
 from rothko.data.line import as_text
 from rothko.data.schema import Role
-from rothko.data.typed import NUMBER, read_as
+from rothko.data.typed import read_as
 from rothko.errors import InputError
 from rothko.policy.column_names import ABOUT, IDENTIFIERS, KNOWN, MEASURES, POSTAL, SENSITIVE, WEIGHTS, named
 

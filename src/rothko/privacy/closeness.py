@@ -228,11 +228,12 @@ def _ranks(domain: Domain) -> tuple[NDArray[np.int32], int]:
         len(words) > 0 and pc.all(pc.match_substring_regex(words, DATE), min_count=0).as_py()
     ):
         # Dates as they are written in ISO 8601 are in order as texts.
-        found, ranks = np.unique(np.asarray(words.to_pylist(), dtype=np.str_), return_inverse=True)
+        ranks = np.unique(np.asarray(words.to_pylist(), dtype=np.str_), return_inverse=True)[1]
     else:
-        found, ranks = np.unique(domain.numbers[:-1], return_inverse=True)
-    size = len(found) + int(domain.counts[-1] > 0 or len(found) == 0)
-    return np.minimum(np.append(ranks, len(found)), size - 1).astype(np.int32), size
+        ranks = domain.ranks
+    found = int(ranks.max(initial=-1)) + 1
+    size = found + int(domain.counts[-1] > 0 or found == 0)
+    return np.minimum(np.append(ranks, found), size - 1).astype(np.int32), size
 
 
 _SIZES = """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rothko.data.typed import NUMBER_OR_INFINITE
+from rothko.data.exact import NUMBER_OR_INFINITE
 from rothko.release.sql import literal
 
 BEGINS = "[=+\\-@\t\r]"

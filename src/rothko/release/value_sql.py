@@ -6,14 +6,16 @@ look alike are. The encoder decides the same in PyArrow (:mod:`rothko.data.typed
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from typing import Any
 
 import duckdb
+import pyarrow as pa
 
+from rothko.data.exact import NUMBER, held, is_exact
 from rothko.data.fold import BLANKS, UNSEEN
 from rothko.data.schema import Role
-from rothko.data.typed import DATE, NUMBER, TIMESTAMP, WHOLE
+from rothko.data.typed import DATE, TIMESTAMP, WHOLE
 from rothko.errors import InputError
 from rothko.policy.column import Column
 from rothko.release.formulas import unescaped_sql
@@ -42,9 +44,10 @@ def value_of(
         Tokens that stand for a missing value.
     """
     spec = spec or AS_THEY_ARE
-    [kind] = connection.sql(f"SELECT {column} FROM released LIMIT 0").types
-    if str(kind) != "VARCHAR":
-        return _one_missing(_day(column) if spec.type == "date" and "TIMESTAMP" in str(kind) else column, missing)
+    kind = type_of(connection, column)
+    if not pa.types.is_string(kind):
+        days = spec.type == "date" and pa.types.is_timestamp(kind)
+        return _one_missing(_day(column), pa.date32(), missing) if days else _one_missing(column, kind, missing)
     text = unescaped_sql(column)
     if spec.fold:
         tokens = " OR ".join(f"{_folded(text)} = {_folded(literal(token))}" for token in missing)
@@ -72,8 +75,8 @@ def _read_as(connection: duckdb.DuckDBPyConnection, name: str, present: str, kin
         )
     if kind != "number":
         return f"coalesce(CAST({_cast(present, kind)} AS VARCHAR), '')"
-    if whole:  # by way of a float, 18 digits would not survive
-        return f"coalesce(CAST(CAST(regexp_extract({_word(present, kind)}, '^[+-]?[0-9]+') AS BIGINT) AS VARCHAR), '')"
+    if whole:  # by way of a float, their digits would not survive
+        return f"coalesce(CAST(CAST(regexp_extract({_word(present, kind)}, '^[+-]?[0-9]+') AS HUGEINT) AS VARCHAR), '')"
     number = _cast(present, kind)
     text = f"regexp_replace(CAST({number} AS VARCHAR), '[.]0$', '')"
     return f"CASE WHEN {number} = 0 THEN '0' ELSE coalesce({text}, '') END"
@@ -105,12 +108,35 @@ def _folded(text: str) -> str:
     return f"trim(regexp_replace(nfc_normalize(lower(upper({seen}))), {literal(BLANKS)}, ' ', 'g'), ' ')"
 
 
-def _one_missing(column: str, missing: Sequence[str]) -> str:
+def _one_missing(column: str, kind: pa.DataType, missing: Sequence[str]) -> str:
     """A column that is no text."""
     text = f"coalesce(CAST({column} AS VARCHAR), '')"
-    number = f"typeof({column}) IN ('FLOAT', 'DOUBLE')"
-    absent = [f"{number} AND {text} = 'nan'", *(f"{text} = {literal(token)}" for token in missing)]
-    # By value, as the tokens are when the data is read: -9, -9.0 and -9.00 are the same number.
-    values = [repr(float(token)) for token in missing if re.fullmatch(NUMBER, token)]
-    absent += [f"TRY_CAST({text} AS DOUBLE) = {value}" for value in values]
-    return f"CASE WHEN {' OR '.join(absent)} THEN '' WHEN {number} AND {text} = '-0.0' THEN '0.0' ELSE {text} END"
+    absent = [is_missing(column, kind, missing)]
+    if not (is_exact(kind) or pa.types.is_floating(kind)):
+        absent += [f"{text} = {literal(token)}" for token in missing]
+    zero = f" WHEN {text} = '-0.0' THEN '0.0'" if pa.types.is_floating(kind) else ""
+    return f"CASE WHEN {' OR '.join(absent)} THEN ''{zero} ELSE {text} END"
+
+
+def type_of(connection: duckdb.DuckDBPyConnection, column: str) -> pa.DataType:
+    """The type of a column of the table ``released``, in the words of Arrow."""
+    return connection.sql(f"SELECT {column} AS value FROM released LIMIT 0").to_arrow_table().schema.field(0).type
+
+
+def is_missing(column: str, kind: pa.DataType, missing: Sequence[str]) -> str:
+    """Whether a column that is no text has no value, or a number that stands for none, however that is written."""
+    absent = [f"{column} IS NULL"]
+    if pa.types.is_floating(kind):
+        absent.append(f"isnan({column})")
+    if is_exact(kind) or pa.types.is_floating(kind):
+        absent += [f"{column} = {_number(number, kind)}" for number in held(missing, kind)]
+    return " OR ".join(absent)
+
+
+def _number(number: Any, kind: pa.DataType) -> str:
+    """A number as a value of a type."""
+    if pa.types.is_integer(kind):
+        return str(number)
+    if pa.types.is_decimal(kind):
+        return f"CAST('{number:f}' AS DECIMAL({kind.precision}, {kind.scale}))"
+    return f"CAST('{number!s}' AS {'DOUBLE' if pa.types.is_float64(kind) else 'FLOAT'})"

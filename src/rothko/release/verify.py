@@ -7,9 +7,9 @@ table at all), the columns that may be known from elsewhere, and the requirement
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -18,13 +18,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rothko.data.domain import NUMBER, Domain
+from rothko.data.domain import Domain
+from rothko.data.exact import DIGITS, PLAIN, is_exact
 from rothko.errors import VerificationError
 from rothko.policy.column import Column
 from rothko.privacy.requirement import Requirement
 from rothko.release.formats.table import file_format
-from rothko.release.sql import UNLIMITED, Limits
-from rothko.release.value_sql import value_of
+from rothko.release.sql import UNLIMITED, Limits, literal
+from rothko.release.value_sql import is_missing, type_of, value_of
 
 Result = TypeVar("Result")
 
@@ -268,33 +269,65 @@ def _measure(
     """Make ``class(class, size, present, squares, h, s)``: the count of numbers, and their squares around the mean.
 
     DuckDB's variance is Welford's. The numbers are shifted by the mean of the table first, so that large ones which
-    differ little keep their digits.
+    differ little keep their digits: whole numbers and decimals exactly.
     """
-    [kind] = connection.sql(f"SELECT {column} FROM released LIMIT 0").types
-    text = str(kind) == "VARCHAR"
-    if text:
-        absent, number = f"{value} = ''", f"TRY_CAST(trim({value}) AS DOUBLE)"
+    kind = type_of(connection, column)
+    if pa.types.is_string(kind):
+        column, absent = f"trim({value})", f"{value} = ''"
     else:
-        number = f"TRY_CAST({column} AS DOUBLE)"
-        tokens = [repr(float(token)) for token in missing if re.fullmatch(NUMBER, token.strip())]
-        absent = " OR ".join([f"{column} IS NULL", f"isnan({number})", *(f"{number} = {token}" for token in tokens)])
+        absent = is_missing(column, kind, missing)
     connection.execute(
-        f"CREATE OR REPLACE TEMP VIEW numbers AS SELECT *, {number} AS x, {absent} AS absent FROM released"
+        f"CREATE OR REPLACE TEMP VIEW numbers AS SELECT *, TRY_CAST({column} AS DOUBLE) AS x, {absent} AS absent "
+        "FROM released"
     )
     [(bad, centre)] = connection.execute(
         "SELECT count(*) FILTER (NOT absent AND (x IS NULL OR NOT isfinite(x))), "
         "coalesce(avg(x) FILTER (NOT absent AND isfinite(x)), 0) FROM numbers"
     ).fetchall()
-    if bad or kind.id in ("boolean", "date", "timestamp", "time"):
+    if bad or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
         _count(connection, by, value, marks)
         numbers = _domain(connection, name).numbers  # tells what is wrong with them
         raise AssertionError(f"{len(numbers)} numbers were not read as such")
+    shifted = _shifted(connection, column, kind, centre)
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE class AS SELECT row_number() OVER () AS class, count(*) AS size, "
-        f"count(x) AS present, coalesce(var_pop(x - {centre!r}) * count(x), 0) AS squares, "
-        f"{marks[0]} AS h, sum(k) AS s FROM (SELECT {', '.join(by)}, CASE WHEN NOT absent THEN x END AS x, "
+        "count(x) AS present, coalesce(var_pop(x) * count(x), 0) AS squares, "
+        f"{marks[0]} AS h, sum(k) AS s FROM (SELECT {', '.join(by)}, CASE WHEN NOT absent THEN {shifted} END AS x, "
         f"{marks[1]} AS k FROM numbers) GROUP BY {', '.join(by)}"
     )
+
+
+def _shifted(connection: duckdb.DuckDBPyConnection, column: str, kind: pa.DataType, centre: float) -> str:
+    """The numbers of the view ``numbers``, about their mean: subtracted before they are rounded, where that matters."""
+    scale = kind.scale if pa.types.is_decimal(kind) else 0
+    if pa.types.is_string(kind):
+        [(plain, before, after)] = connection.execute(
+            f"SELECT bool_and(regexp_full_match(word, {literal(PLAIN[1:-1])})), "
+            "max(length(regexp_extract(word, '^[+-]?([0-9]*)', 1))), "
+            "max(length(regexp_extract(word, '[.]([0-9]*)$', 1))) "
+            f"FROM (SELECT {column} AS word FROM numbers WHERE NOT absent)"
+        ).fetchall()
+        if not plain or before + after > DIGITS:
+            return f"x - {centre!r}"
+        scale = after
+    elif not is_exact(kind):
+        return f"x - {centre!r}"
+    exact = f"{'TRY_CAST' if pa.types.is_string(kind) else 'CAST'}({column} AS DECIMAL({DIGITS}, {scale}))"
+    [(least, most)] = connection.execute(f"SELECT min({exact}), max({exact}) FROM numbers WHERE NOT absent").fetchall()
+    if least is None or (scale == 0 and max(-least, most) < 2**53):
+        return f"x - {centre!r}"
+    with localcontext(prec=4 * DIGITS):
+        unit = Decimal((0, (1,), -scale))
+        furthest = Decimal(10) ** (DIGITS - scale) - unit  # no difference may be larger
+        middle = (least + most) / 2
+        if most - least <= furthest:
+            [(mean,)] = connection.execute(
+                f"SELECT avg(CAST({exact} - CAST('{least:f}' AS DECIMAL({DIGITS}, {scale})) AS DOUBLE)) FROM numbers "
+                "WHERE NOT absent"
+            ).fetchall()
+            middle = min(least + Decimal(mean), most)
+        middle = middle.quantize(unit)
+    return f"CAST({exact} - CAST('{middle:f}' AS DECIMAL({DIGITS}, {scale})) AS DOUBLE)"
 
 
 def _domain(connection: duckdb.DuckDBPyConnection, column: str) -> Domain:

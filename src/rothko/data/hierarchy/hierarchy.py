@@ -225,8 +225,8 @@ class Hierarchy:
     ) -> Hierarchy:
         """Group numbers in half-open intervals, ascending.
 
-        Values that are in no such interval (infinities, NaN, and numbers too large for their interval
-        to be told from the next) are leaves directly under the root.
+        Values that are in no such interval (infinities, NaN, and floating-point numbers too large for
+        their interval to be told from the next) are leaves directly under the root.
 
         Parameters
         ----------
@@ -255,9 +255,7 @@ class Hierarchy:
         ):
             raise HierarchyError(f"a hierarchy of intervals needs numbers, and the values are of type {column.type}")
         column = column.take(pc.array_sort_indices(column))
-        fits = pa.types.is_signed_integer(column.type) or column.type in (pa.uint8(), pa.uint16(), pa.uint32())
-        numbers = column.cast(pa.int64() if fits else pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        levels = by_widths(numbers, widths) if widths is not None else by_breaks(numbers, breaks or ())
+        levels = by_widths(column, widths) if widths is not None else by_breaks(column, breaks or ())
         return cls(*nodes_of([*reversed(levels), column.cast(pa.string())]))
 
     @classmethod

@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rothko.data.exact import DIGITS, is_exact
 from rothko.data.hierarchy.numbered import ROOT, Nodes
 from rothko.errors import HierarchyError
 
@@ -26,7 +28,31 @@ def join(*parts: pa.Array | str) -> pa.Array:
     return pc.binary_join_element_wise(*parts, "")
 
 
-def by_widths(numbers: NDArray[Any], widths: Sequence[float]) -> list[pa.Array]:
+class Units(NamedTuple):
+    """Whole numbers and decimals as whole multiples of a unit."""
+
+    numbers: NDArray[Any]
+    """Of type int64 where all of them fit, or else whole numbers of Python."""
+    scale: int
+    """The unit is 10^-scale."""
+
+    @classmethod
+    def of(cls, values: pa.Array) -> Units:
+        """The units of sorted values."""
+        kind = values.type
+        if pa.types.is_integer(kind) and kind != pa.uint64():
+            return cls(values.cast(pa.int64()).to_numpy(), 0)
+        scale = max(kind.scale, 0) if pa.types.is_decimal(kind) else 0
+        with localcontext(prec=2 * DIGITS):
+            numbers = [int(Decimal(value).scaleb(scale)) for value in values.to_pylist()]
+        return cls(np.array(numbers, dtype=object), scale)
+
+    def wide(self) -> Units:
+        """The same as whole numbers of any size."""
+        return self._replace(numbers=self.numbers.astype(object))
+
+
+def by_widths(values: pa.Array, widths: Sequence[float]) -> list[pa.Array]:
     """One array of interval labels per width, finest first; null where there is no interval."""
     if not widths or not all(math.isfinite(width) and width > 0 for width in widths):
         raise HierarchyError(f"the widths of intervals must be positive numbers, and are {list(widths)}")
@@ -34,13 +60,18 @@ def by_widths(numbers: NDArray[Any], widths: Sequence[float]) -> list[pa.Array]:
     exact = [Fraction(str(width)) for width in widths]
     if any(coarse % fine for fine, coarse in itertools.pairwise(exact)):
         raise HierarchyError(f"each width must be a multiple of the one before, and they are {list(widths)}")
-    if any(width.denominator > 1 for width in exact) or exact[-1] > 2**61:
-        numbers = numbers.astype(np.float64)
     top, bottom = exact[0].numerator, exact[0].denominator
-    if numbers.dtype == np.int64:
-        inside = (numbers > -(2**62)) & (numbers < 2**62)  # both ends of the interval fit, too
-        index = np.where(inside, numbers, 0) // top
+    if is_exact(values.type):
+        units = Units.of(values)
+        unit = 10**units.scale
+        least, most = (int(units.numbers[i]) for i in (0, -1)) if len(values) else (0, 0)
+        # Both ends of the coarsest interval fit in 64 bits, too.
+        if unit > 1 or bottom > 1 or max(-least, most) + int(exact[-1]) >= 2**62:
+            units = units.wide()
+        index = units.numbers * bottom // (top * unit)
+        inside = np.ones(len(values), dtype=np.bool_)
     else:
+        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
         with np.errstate(over="ignore"):
             inside = np.isfinite(numbers) & (np.abs(numbers) / top * bottom < 2.0**52)
         number = np.where(inside, numbers, 0.0)
@@ -56,15 +87,25 @@ def by_widths(numbers: NDArray[Any], widths: Sequence[float]) -> list[pa.Array]:
 def _interval_labels(index: NDArray[Any], inside: NDArray[np.bool_], top: int, bottom: int) -> pa.Array:
     distinct, place = np.unique(index, return_inverse=True)
     edges = [distinct * top, (distinct + 1) * top]
-    if distinct.dtype != np.int64:
-        edges = [edge / bottom for edge in edges]
-        if bottom == 1 and np.all(np.abs(edges) < 2**53):
-            edges = [edge.astype(np.int64) for edge in edges]  # Arrow writes the float 1e10 as "1e+10"
-    low, high = (pa.array(edge).cast(pa.string()) for edge in edges)
+    if distinct.dtype == object:
+        low, high = (pa.array([_written(Fraction(one, bottom)) for one in edge], pa.string()) for edge in edges)
+    else:
+        if distinct.dtype != np.int64:
+            edges = [edge / bottom for edge in edges]
+            if bottom == 1 and np.all(np.abs(edges) < 2**53):
+                edges = [edge.astype(np.int64) for edge in edges]  # Arrow writes the float 1e10 as "1e+10"
+        low, high = (pa.array(edge).cast(pa.string()) for edge in edges)
     return join("[", low, ", ", high, ")").take(pa.array(place, mask=~inside))
 
 
-def by_breaks(numbers: NDArray[Any], breaks: Sequence[float] | Sequence[Sequence[float]]) -> list[pa.Array]:
+def _written(edge: Fraction) -> str:
+    """A multiple of a decimal width with all its digits."""
+    with localcontext(prec=4 * DIGITS):
+        text = f"{Decimal(edge.numerator) / Decimal(edge.denominator):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def by_breaks(values: pa.Array, breaks: Sequence[float] | Sequence[Sequence[float]]) -> list[pa.Array]:
     """One array of interval labels per list of breaks, finest first; null where there is no interval."""
     nested = [level for level in breaks if isinstance(level, Sequence)]
     if nested and len(nested) < len(breaks):
@@ -81,9 +122,22 @@ def by_breaks(numbers: NDArray[Any], breaks: Sequence[float] | Sequence[Sequence
     for level in lists:
         edges = ["-inf", *(str(int(edge)) if edge == int(edge) else str(edge) for edge in level), "inf"]
         names = [f"{'[' if i else '('}{low}, {high})" for i, (low, high) in enumerate(itertools.pairwise(edges))]
-        place = np.searchsorted(np.array(level), numbers, side="right")
-        labels.append(pa.array(names).take(pa.array(place, mask=~np.isfinite(numbers))))
+        place, known = _place_among(values, level)
+        labels.append(pa.array(names).take(pa.array(place, mask=~known)))
     return labels
+
+
+def _place_among(values: pa.Array, level: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """How many breaks each value has reached, and whether that can be said."""
+    if not is_exact(values.type):
+        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return np.searchsorted(np.array(level, dtype=np.float64), numbers, side="right"), np.isfinite(numbers)
+    units = Units.of(values)
+    reached = [math.ceil(Fraction(str(edge)) * 10**units.scale) for edge in level]
+    if any(abs(edge) >= 2**63 for edge in reached):
+        units = units.wide()
+    place = np.searchsorted(np.array(reached, dtype=units.numbers.dtype), units.numbers, side="right")
+    return place, np.ones(len(values), dtype=np.bool_)
 
 
 def period(column: pa.Array, level: str) -> pa.Array:

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rothko.data.exact import rounded
+
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|NaN|[+-]?(inf|Infinity|Inf)")
 WHOLE = re.compile(r"-?\d{1,18}")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -82,6 +84,9 @@ def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Decimal numbers; texts with a plus, leading zeros or more digits than a number keeps are codes, and stay text."""
     if pc.any(pc.match_substring_regex(column, r"^(\+|-?0\d|-?\d{19})"), min_count=0).as_py():
+        return None
+    long = column.filter(pc.match_substring_regex(column, r"^-?\d{16}")).unique()
+    if rounded(long.to_pylist()):
         return None
     return _cast(column, pa.float64())
 

@@ -20,13 +20,15 @@ COUNT_BYTES = 16
 
 
 def as_stored(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece, in one of few types: text of any kind is a string."""
+    """A column in one piece, in one of few types, which can be counted: text of any kind is a string."""
     array = one_chunk(column)
     kind = array.type
     if pa.types.is_null(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return array.cast(pa.string())
     if pa.types.is_float16(kind):
         return array.cast(pa.float32())
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return array.cast(pa.decimal128(kind.precision, kind.scale))
     return array
 
 
