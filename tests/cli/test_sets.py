@@ -194,4 +194,4 @@ def test_the_output_is_checked_first(rothko: Callable[..., Any], baskets: Path, 
     assert baskets.read_text("utf-8") == BASKETS
     ran = rothko("generate", "longtail", "--out", tmp_path / "x.csv")
     assert ran.code == 2
-    assert "writes .parquet or .txt" in ran.err
+    assert "it writes .txt, .parquet" in ran.err

@@ -55,8 +55,8 @@ class Place:
         Parameters
         ----------
         out
-            A file with an ending that can be written, or a folder (made if need be): one that is there, a name without
-            an ending, or one that ends in a slash.
+            A file with an ending that can be written, or a folder (made if need be): a name that ends in a
+            slash, one without an ending, or one that is there.
         suffix
             The ending of the data file in a folder.
         recoding
@@ -240,10 +240,10 @@ def named_file(path: str | Path) -> Path:
 def _file_or_folder(out: str | Path) -> tuple[Path, Path | None]:
     """What is asked for, and the folder where it is one."""
     path, folder = _no_stream(out), _is_folder(out)
+    if not folder and path.name.lower().endswith(ENDINGS):
+        return path, None
     with explained(path):
         there = path.is_dir()
-        if not there and not folder and path.name.lower().endswith(ENDINGS):
-            return path, None
         if path.exists() and not there:
             raise OutputError(f"{str(path)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
     if path.suffix and not there and not folder:
