@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,7 @@ from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.errors import PolicyError
 from rothko.release.recoding import recoding as recoding_module
 from rothko.release.recoding.recoding import ColumnRecoding, Recoding
+from tests.strategies.kinds import KINDS, of_kind
 from tests.strategies.labelled import Asked, tables
 from tests.strategies.tables import unhurried
 
@@ -81,74 +79,6 @@ def test_a_release_holds_is_consistent_and_is_what_apply_and_sql_make(
 
 # ── every kind of column ─────────────────────────────────────────────────────────────────────────
 
-N = 400
-CELLS = random.Random(4)
-DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days=CELLS.randrange(900)) for _ in range(N)]
-KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "whole numbers": (pa.array(CELLS.choices(range(60), k=N)), {}),
-    "numbers": (pa.array([CELLS.choice([0.1, 2.5, -3.75, 1e10, float("nan")]) for _ in range(N)]), {}),
-    "decimals": (pa.array([decimal.Decimal(CELLS.randrange(40)) / 8 for _ in range(N)], pa.decimal128(8, 3)), {}),
-    "dates": (pa.array(DAYS), {}),
-    "timestamps": (pa.array([datetime.datetime.combine(day, datetime.time(day.month)) for day in DAYS]), {}),
-    "truth": (pa.array(CELLS.choices([True, False, None], k=N)), {}),
-    "ordinal": (pa.array(CELLS.choices(["low", "mid", "high"], k=N)), {"order": ["low", "mid", "high"]}),
-    "labels": (pa.array(CELLS.choices(["a", "b's", 'c"', "⊥", "*", "", "{x, y}"], (9, 9, 9, 9, 1, 1, 1), k=N)), {}),
-    "flat": (pa.array(CELLS.choices(["a", "b", "c"], k=N)), {"hierarchy": "flat"}),
-    "auto": (pa.array(CELLS.choices(range(50), k=N)), {"hierarchy": "auto"}),
-    "auto text": (pa.array(CELLS.choices("abcdefghij", k=N)), {"hierarchy": "auto"}),
-    "mask right": (pa.array([f"{CELLS.choice((53, 54, 6))}{CELLS.randrange(9)}" for _ in range(N)]),
-                   {"type": "text", "hierarchy": {"mask": "right"}}),
-    "mask left": (pa.array([f"{CELLS.randrange(9)}{CELLS.choice('ab')}" for _ in range(N)]),
-                  {"hierarchy": {"mask": "left"}}),
-    "intervals": (pa.array(CELLS.choices(range(60), k=N)), {"hierarchy": {"intervals": [5, 20]}}),
-    "breaks": (pa.array(CELLS.choices(range(60), k=N)), {"hierarchy": {"breaks": [18, 30, 45]}}),
-    "periods": (pa.array(DAYS), {"hierarchy": {"dates": ["month", "quarter", "year", "decade"]}}),
-    "days": (pa.array(DAYS), {"hierarchy": {"dates": ["day", "year"]}}),
-    "tree": (pa.array(CELLS.choices(["Rome", "Lyon", "Kyoto"], k=N)),
-             {"hierarchy": {"tree": {"Europe": ["Rome", "Lyon", "Oslo"], "Asia": ["Kyoto"]}}}),
-}  # fmt: skip
-
-
-def of_kind(kind: str, k: int, form: str = "range", **more: Any) -> tuple[pa.Table, rk.Policy]:
-    column, spec = KINDS[kind]
-    table = pa.table({"x": column, "name": [f"n{i}" for i in range(N)], "kept": list(range(N))})
-    columns = {
-        "x": {"role": "quasi-identifier", **spec},
-        "name": {"role": "identifier"},
-        "kept": {"role": "keep"},
-    }
-    privacy = [{"k-anonymity": {"k": k}}]
-    return table, rk.Policy(columns=columns, privacy=privacy, method="refine", publish=form, **more)
-
-
-@pytest.mark.parametrize("k", [5, 60])
-@pytest.mark.parametrize("kind", KINDS)
-def test_sql_recodes_as_apply_does_for_every_kind_of_column(kind: str, k: int) -> None:
-    for form in FORMS:
-        table, policy = of_kind(kind, k, form)
-        recoding = rk.anonymize(table, policy).recoding
-        assert recoding is not None
-        # New rows: values that are not there, and none.
-        new = table.slice(0, 40)
-        values = new["x"].to_pylist()
-        others: dict[str, list[Any]] = {
-            "whole numbers": [-5, 99], "numbers": [7.25, -1e9], "dates": [datetime.date(2031, 3, 4)],
-            "labels": ["unheard of"], "ordinal": ["unheard of"], "flat": ["unheard of"], "auto": [-1, 99],
-            "mask right": ["5399", "88"], "mask left": ["xx"], "intervals": [7, 99], "breaks": [-4, 99],
-            "periods": [datetime.date(2020, 5, 30), datetime.date(2031, 3, 4)], "tree": ["Oslo", "unheard of"],
-        }  # fmt: skip
-        values[:3] = [*others.get(kind, []), None, None, None][:3]
-        new = new.set_column(0, "x", pa.array(values, table["x"].type))
-        for rows_ in (table, new):
-            assert repr(by_sql(recoding, rows_).to_pylist()) == repr(recoding.apply(rows_).to_pylist())
-
-
-def test_missing_tokens_are_missing_in_sql_too() -> None:
-    table, policy = of_kind("labels", 20, missing=("a",))
-    recoding = rk.anonymize(table, policy).recoding
-    assert recoding is not None
-    assert by_sql(recoding, table).to_pylist() == recoding.apply(table).to_pylist()
-
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hierarchies_lead_from_every_value_to_what_it_shows(kind: str, tmp_path: Path) -> None:
@@ -206,13 +136,12 @@ def test_records_that_cannot_be_placed_are_suppressed_throughout() -> None:
     assert (recoding.classes, recoding.regions) == (2, 4)
 
 
-def test_other_recodings_cannot_be_said_by_column(tmp_path: Path) -> None:
+def test_other_recodings_are_no_hierarchies(tmp_path: Path) -> None:
     table, policy = of_kind("whole numbers", 5)
     recoding = rk.anonymize(table, policy.but(method="mondrian")).recoding
     assert recoding is not None
-    for call in (recoding.to_sql, lambda: recoding.to_hierarchies(tmp_path, table)):
-        with pytest.raises(PolicyError, match=r"mondrian looks at several columns at once .* use refine"):
-            call()
+    with pytest.raises(PolicyError, match=r"mondrian looks at several columns at once .* use refine"):
+        recoding.to_hierarchies(tmp_path, table)
 
 
 # ── ways in ──────────────────────────────────────────────────────────────────────────────────────

