@@ -192,6 +192,9 @@ def _show(saved: Saved[Certificate], as_json: bool) -> None:
     )
     for note in certificate.notes:
         console.out.print(note, markup=False)
-    for path in (saved.data, saved.sensitive_path, saved.certificate_path, saved.recoding_path):
+    for path in (saved.data, saved.sensitive_path, saved.certificate_path, *saved.recoding_files):
         if path is not None:
             console.out.print(str(path), markup=False)
+    files = len(saved.recoding_files)
+    if files > 1:
+        console.out.print(f"The last {files} files are the recoding: keep them in one folder.")

@@ -26,6 +26,8 @@ LINE_ENDINGS = (".txt", ".dat", ".txt.gz", ".dat.gz")
 """Of sets, a record a line."""
 RECODING = "recoding.json"
 """The name of a recoding in its folder."""
+LARGE_ENDINGS = (".tree.parquet", ".classes.parquet")
+"""Of the files beside it, where it is large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,8 @@ def recoding_file(path: Path) -> Path:
 
 def large_files(path: Path) -> tuple[Path, Path]:
     """The Parquet files beside the JSON of a large recoding: its tree, and what its classes publish."""
-    return path.with_suffix(".tree.parquet"), path.with_suffix(".classes.parquet")
+    tree, classes = LARGE_ENDINGS
+    return path.with_suffix(tree), path.with_suffix(classes)
 
 
 def named_file(path: str | Path) -> Path:

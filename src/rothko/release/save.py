@@ -50,6 +50,13 @@ class Saved(NamedTuple, Generic[Certified]):
     sensitive_path: Path | None = None
     """The second table, where the method releases two."""
 
+    @property
+    def recoding_files(self) -> tuple[Path, ...]:
+        """All files of the recoding, the one that is loaded first; a large one has several."""
+        if self.recoding_path is None:
+            return ()
+        return tuple(self.recoding_path.with_name(name) for name in self.certificate.recoding)
+
 
 @dataclass(slots=True)
 class Outgoing:

@@ -23,7 +23,7 @@ from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.formats.table import ENDINGS
 from rothko.release.meant import Meant
-from rothko.release.place import claim_files, large_files, named_file, recoding_file
+from rothko.release.place import LARGE_ENDINGS, claim_files, named_file, recoding_file
 from rothko.release.publish import ROOT
 from rothko.release.recoding.recoding import Recoding
 from rothko.release.sql import Limits, connect
@@ -77,7 +77,8 @@ def apply_file(
         million), so a very small one is passed.
     """
     target, phi_file = named_file(out), recoding_file(Path(recoding))
-    inputs = (Path(data), phi_file, *large_files(phi_file))
+    beside = [file for file in phi_file.parent.glob("*.parquet") if file.name.endswith(LARGE_ENDINGS)]
+    inputs = (Path(data), phi_file, *beside)
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
     source = open_source(data, csv=csv, asked=phi.policy.columns)

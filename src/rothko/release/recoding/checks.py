@@ -27,6 +27,10 @@ class DamageError(Exception):
     """A recoding is not what its ``save`` writes; the message ends a sentence about the file."""
 
 
+class AbsentError(Exception):
+    """A file of a recoding is not where it should be; the message ends a sentence about the JSON file."""
+
+
 def sound(holds: object, otherwise: str) -> None:
     """Refuse a recoding for which something does not hold."""
     if not holds:

@@ -17,7 +17,7 @@ from rothko.policy.policy import Policy
 from rothko.release.place import large_files
 from rothko.release.publish import ROOT, Published
 from rothko.release.recoding.attribute import Attribute
-from rothko.release.recoding.checks import listed, numbers, sound, text
+from rothko.release.recoding.checks import AbsentError, listed, numbers, sound, text
 from rothko.release.recoding.values import from_json, to_json, type_of
 from rothko.release.rows import columns_of
 from rothko.release.write import Content
@@ -79,6 +79,20 @@ def published_from_dict(column: dict[str, Any], of: str) -> Published:
     """A published column that :func:`published_to_dict` wrote."""
     values = from_json(column["values"], type_of(column["type"]))
     return Published(text(column["column"]), values, numbers(column[of]))
+
+
+def files_beside(path: Path, *names: str) -> tuple[Path, ...]:
+    """The files that the JSON of a large recoding names; all that are not beside it are told at once."""
+    sound(all(text(name) == Path(name).name for name in names), "it names a file that does not lie beside it")
+    files = tuple(path.with_name(name) for name in names)
+    absent = [repr(file.name) for file in files if not file.is_file()]
+    if absent:
+        there = "is" if len(absent) == 1 else "are"
+        raise AbsentError(
+            f"is one of the {1 + len(names)} files of a recoding, and {' and '.join(absent)} {there} not beside it; "
+            "keep them in one folder, under their names"
+        )
+    return files
 
 
 def read_columns(path: Path) -> dict[str, pa.ChunkedArray]:

@@ -37,11 +37,12 @@ from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, RothkoError
 from rothko.methods.classes import ColumnClasses, Cuts, TreeClasses
 from rothko.policy.policy import Policy
-from rothko.release.place import claim_files, large_files, recoding_file
+from rothko.release.place import LARGE_ENDINGS, claim_files, large_files, recoding_file
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
 from rothko.release.recoding.attribute import Attribute
 from rothko.release.recoding.checks import (
+    AbsentError,
     DamageError,
     check_published,
     check_shown,
@@ -54,6 +55,7 @@ from rothko.release.recoding.checks import (
 )
 from rothko.release.recoding.document import (
     FORMAT,
+    files_beside,
     head,
     head_from_dict,
     published_from_dict,
@@ -249,13 +251,17 @@ class Recoding:
         except FileNotFoundError:
             raise InputError(f"There is no file {str(path)!r}.") from None
         except (OSError, ValueError):
-            raise InputError(f"{path.name} is not a recoding: it cannot be read as JSON.") from None
+            one = path.name.endswith(LARGE_ENDINGS)
+            hint = " It is one of several files of a recoding: give the .json file, or their folder." if one else ""
+            raise InputError(f"{path.name} is not a recoding: it cannot be read as JSON.{hint}") from None
         if not isinstance(head, dict) or head.get("format") != FORMAT:
             raise InputError(f"{path.name} is not a recoding of this version ({FORMAT!r}).")
         try:
             if "kind" in head:
                 return ColumnRecoding.from_dict(head, path)
             return cls._from_dict(head, path)
+        except AbsentError as absent:
+            raise InputError(f"{path.name} {absent}.") from None
         except DamageError as damage:
             raise InputError(f"{path.name} is damaged: {damage}.") from None
         except (
@@ -268,14 +274,16 @@ class Recoding:
             RothkoError,
             pa.ArrowException,
         ):
-            raise InputError(f"{path.name} is damaged, or a file that belongs to it is missing.") from None
+            raise InputError(f"{path.name}, or a file that belongs to it, is damaged.") from None
 
     @classmethod
     def _from_dict(cls, head: dict[str, Any], path: Path) -> Recoding:
         large = isinstance(head["tree"], str)
-        nodes, shown = large_files(path)
-        tree = {name: numbers(array) for name, array in (read_columns(nodes) if large else head["tree"]).items()}
-        table = read_columns(shown) if large else {}
+        nodes, table = head["tree"], {}
+        if large:
+            [shown] = {column["file"] for columns in head["published"].values() for column in columns}
+            nodes, table = map(read_columns, files_beside(path, head["tree"], shown))
+        tree = {name: numbers(array) for name, array in nodes.items()}
 
         def read(column: dict[str, Any]) -> Published:
             if not large:
@@ -376,7 +384,8 @@ class ColumnRecoding(Recoding):
         sound(about["kind"] == KIND, "it is of a kind that this version does not know")
         policy, attributes = head_from_dict(about)
         if isinstance(about["shown"], str):
-            table = read_columns(large_files(path)[1])
+            [beside] = files_beside(path, about["shown"])
+            table = read_columns(beside)
             shown = np.stack([numbers(table[attribute.name]) for attribute in attributes], axis=1)
         else:
             rows = [listed(row) for row in listed(about["shown"])]
