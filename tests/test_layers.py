@@ -30,6 +30,7 @@ ROOMS = (
     ("generate",),
     ("calibrate", "learn", "report"),
     ("cli",),
+    ("__main__",),
 )
 """From the ground up; those side by side do not know each other. ``rothko`` itself knows all."""
 LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}

@@ -73,7 +73,7 @@ def test_options_of_a_method_stand_after_its_name(census: Path, rothko: Callable
     assert (plain["method"], relaxed["method"]) == ("mondrian", "mondrian relaxed=True")
     assert relaxed["classes"] != plain["classes"]
     assert json.loads(rothko(*quick, "--method", relaxed["method"]).out)["trials"][0]["gcp"] == relaxed["gcp"]
-    assert "relaxd" in rothko(*quick, "--method", "mondrian relaxd=true").err
+    assert "relaxd" in rothko(*quick, "--method", "mondrian relaxd=true").out
 
 
 def test_the_largest_k_and_l_within_a_bound(census: Path, rothko: Callable[..., Any]) -> None:

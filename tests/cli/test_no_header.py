@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,12 +56,14 @@ def seen(text: str) -> list[str]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_message_shows_a_record_that_was_taken_for_names(command: str, rothko, folder: Path) -> None:
     lay_out(folder)
-    for more in ([], ["--json"]):
-        ran = rothko(*COMMANDS[command].split(), *more)
-        assert ran.code == 2
-        assert ran.err.startswith("Error: ")
-        assert ran.err.count("\n") == 1
-        assert not seen(ran.out + ran.err)
+    ran = rothko(*COMMANDS[command].split())
+    assert ran.code == 2
+    assert ran.err.startswith("Error: ")
+    assert ran.err.count("\n") == 1
+    assert not seen(ran.out + ran.err)
+    machine = rothko(*COMMANDS[command].split(), "--json")
+    assert (machine.code, machine.err) == (2, "")
+    assert json.loads(machine.out)["error"]["message"] == ran.err.removeprefix("Error: ").rstrip("\n")
 
 
 def test_what_the_first_line_holds_is_listed_when_asked_for(rothko, folder: Path) -> None:

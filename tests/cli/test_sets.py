@@ -172,8 +172,8 @@ def test_other_encodings(encoding: str, rothko: Callable[..., Any], folder: Path
     assert json.loads(ran.out)["metrics"]["utility"] == 6
     wrong = rothko(*asked, "--encoding", "ascii", "--overwrite")
     assert wrong.code == 2
-    assert "cafes.txt is not ASCII; say what it is with --encoding" in wrong.err
-    assert "is not known; try utf-8" in rothko(*asked, "--encoding", "klingon", "--overwrite").err
+    assert "cafes.txt is not ASCII; say what it is with --encoding" in wrong.out
+    assert "is not known; try utf-8" in rothko(*asked, "--encoding", "klingon", "--overwrite").out
 
 
 def test_empty_records_are_published_empty_and_repeated_items_count_once(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import warnings
@@ -41,7 +42,7 @@ app = typer.Typer(
     name="rothko",
     help="Turn tables about people into releases that are provably k-anonymous and still useful.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -58,6 +59,8 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _common(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")] = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:
@@ -65,73 +68,104 @@ def _common(
 
 
 def main() -> None:
-    """Run a command; every error is one sentence on standard error and an exit code.
+    """Run a command; every error is one sentence on standard error, or JSON on standard output, and an exit code.
 
     What is said and the exit code follow the state of the files: from the moment at which what was asked for is in
     place, the run has done it, whatever comes afterwards.
     """
     warnings.showwarning = _show_warning
     signal.signal(signal.SIGTERM, _terminate)
-    before = IN_PLACE.set([])
+    before, others = IN_PLACE.set([]), options.ASKED.set(set())
     try:
         with printed(), pipes.forgotten():
             code = _run()
     finally:
         IN_PLACE.reset(before)
+        options.ASKED.reset(others)
     sys.exit(code)
 
 
 def _run() -> int:
     """Run a command, and say what became of it; its exit code."""
-    asked: set[str] = set()
     try:
         keep_address_space()
-        _command(asked)
+        code = _command()
     except RothkoError as error:
         if isinstance(error, PrintError) and _told_in_place("its report could not be printed"):
             return 0
-        _say(f"Error: {error}")
-        if error.values and "show_values" in asked:
-            _say(_listed(error.values))
-        return error.exit_code
-    except SystemExit as stop:  # Ctrl-C too: Typer turns it into exit code 130
+        shown = error.values if options.asked("show_values") else ()
+        return _failed(type(error).__name__, f"Error: {error}", error.exit_code, shown)
+    except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0
-        if code in STOPPED:
-            if _told_in_place("the run was stopped after that"):
-                return 0
-            _say("Stopped; nothing was released.")
-        return code
     except Exception as error:  # the last stop: a traceback would show cell values
+        if hasattr(error, "format_message"):  # Typer's, of words that are no options
+            return _misused(error)
         if lacks_memory(error):
             if _told_in_place("memory did not suffice for its report"):
                 return 0
-            _say("Error: the table does not fit in memory; nothing was released.")
-            return 2
+            return _failed("MemoryError", "Error: the table does not fit in memory; nothing was released.", 2)
         # A bug. Messages of other libraries quote cell values, so only the kind of error is told.
-        if "debug" in asked:
+        if options.asked("debug"):
             raise
+        kind = type(error).__name__
         hint = "This is a bug in rothko: --debug shows where it happened, but may show cell values too."
-        if _told_in_place(f"its report could not be made ({type(error).__name__}). {hint.rstrip('.')}"):
+        if _told_in_place(f"its report could not be made ({kind}). {hint.rstrip('.')}"):
             return 0
-        _say(f"Internal error ({type(error).__name__}); nothing was released. {hint}")
-        return 1
-    return 0
+        return _failed("InternalError", f"Internal error ({kind}); nothing was released. {hint}", 1)
+    if code in STOPPED:
+        if _told_in_place("the run was stopped after that"):
+            return 0
+        return _failed("Stopped", "Stopped; nothing was released.", code)
+    return code
 
 
-def _command(asked: set[str]) -> None:
-    """Run a command, and note what it is asked to tell of errors; what is printed has been printed when this ends."""
+def _command() -> int:
+    """Run a command; its exit code. What is printed has been printed when this ends."""
     try:
-        app(obj=asked)
+        code = app(prog_name="rothko", standalone_mode=False)  # Ctrl-C too: Typer turns it into 130
     finally:
         sys.stdout.flush()
+    return code if isinstance(code, int) else 0
+
+
+def _failed(kind: str, sentence: str, code: int, values: Sequence[str] = ()) -> int:
+    """Say what went wrong, to a person or to a machine; the exit code."""
+    if not options.asked("as_json"):
+        _say(sentence)
+        if values:
+            _say(_listed(values))
+        return code
+    from rothko import json_text
+
+    message = sentence.removeprefix("Error: ")
+    told: dict[str, Any] = {"kind": kind, "message": message, "exit_code": code}
+    if values:
+        told |= {"values": _some(values), "values_in_all": len(values)}
+    with contextlib.suppress(PrintError):
+        print(json_text.dump({"error": told}, ascii_only=True), flush=True)
+    return code
+
+
+def _misused(error: Any) -> int:
+    """Say which words are no options; those that are may not have been looked at."""
+    words = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
+    if "--json" in words:
+        options.ASKED.get().add("as_json")
+        return _failed("UsageError", error.format_message(), error.exit_code)
+    error.show()
+    return int(error.exit_code)
 
 
 def _listed(values: Sequence[str]) -> str:
     """The values behind an error, each on a line, as many and as much of each as a person reads; and how many more."""
-    lines = [value if len(value) <= LONGEST else f"{value[:LONGEST]}…" for value in sorted(values)[:SHOWN]]
+    lines = _some(values)
     if len(values) > SHOWN:
         lines.append(f"… and {len(values) - SHOWN:,} more, {len(values):,} in all")
     return "\n".join(f"  {line}" for line in lines)
+
+
+def _some(values: Sequence[str]) -> list[str]:
+    return [value if len(value) <= LONGEST else f"{value[:LONGEST]}…" for value in sorted(values)[:SHOWN]]
 
 
 def _told_in_place(what: str) -> bool:

@@ -46,7 +46,10 @@ def anonymize(
     regress: options.Regress = None,
     select: options.Select = None,
     aggregate: options.Aggregate = None,
-    method: Annotated[str | None, typer.Option("--method", help="The algorithm.", show_default="mondrian")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", help="The algorithm.", autocompletion=options.method_names, show_default="mondrian"),
+    ] = None,
     option: options.MethodOption = None,
     relaxed: Annotated[
         bool, typer.Option("--relaxed", help="Let Mondrian split equal values (no recoding then).")
@@ -54,10 +57,22 @@ def anonymize(
     minimum_gain: options.MinimumGain = None,
     force: Annotated[bool, typer.Option("--force", help="Let topdown take more than 100,000 records.")] = False,
     publish: Annotated[
-        str | None, typer.Option("--publish", help="range, region, mean or bounds.", show_default="range")
+        str | None,
+        typer.Option(
+            "--publish",
+            help="range, region, mean or bounds.",
+            autocompletion=lambda: ["range", "region", "mean", "bounds"],
+            show_default="range",
+        ),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option("--engine", help="auto, memory, rothko-t or rothko-s.", show_default="auto")
+        str | None,
+        typer.Option(
+            "--engine",
+            help="auto, memory, rothko-t or rothko-s.",
+            autocompletion=lambda: ["auto", "memory", "rothko-t", "rothko-s"],
+            show_default="auto",
+        ),
     ] = None,
     missing: options.Missing = "",
     seed: options.Seed = 0,
@@ -87,6 +102,8 @@ def anonymize(
     no_recoding: Annotated[bool, typer.Option("--no-recoding", help="Write no recoding.")] = False,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:

@@ -31,6 +31,8 @@ def apply(
     encoding: options.Encoding = None,
     header: options.Header = None,
     overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:
@@ -45,6 +47,9 @@ def apply(
     csv = options.csv_options(delimiter, quote, encoding, header)
     limit = options.size("--memory", memory)
     done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=limit)
+    if as_json:
+        console.json(done._asdict() | {"path": str(done.path)})
+        return
     console.out.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")
     if done.suppressed:
         few = " They are fewer than k: leave them out if that matters." if done.suppressed < done.k else ""

@@ -26,6 +26,7 @@ def check(
     encoding: options.Encoding = None,
     header: options.Header = None,
     as_json: options.Json = False,
+    quiet: options.Quiet = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:

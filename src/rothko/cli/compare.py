@@ -143,6 +143,8 @@ def compare(
     ] = False,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rothko import json_text
+from rothko.cli.options import asked
 from rothko.cli.streams import showable
 
 if TYPE_CHECKING:
@@ -27,8 +29,18 @@ if TYPE_CHECKING:
 WIDTH = 140
 """Of tables that go to a file or a pipe, which have no width of their own."""
 
-out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDTH)
+
+class Talk(Console):
+    """A console that says nothing where that is asked for."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, unless there is to be quiet."""
+        if not asked("quiet"):
+            super().print(*objects, **options)
+
+
+out = Talk(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+err = Talk(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDTH)
 
 STAGES = {
     "survey": "learning the values",
@@ -48,7 +60,11 @@ STAGES = {
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Report]:
-    """A progress bar for runs of more than a second, on a terminal only."""
+    """A progress bar for runs of more than a second, on a terminal; elsewhere a line for each stage, if asked for."""
+    quiet = quiet or asked("quiet")
+    lines = asked("verbose") and not err.is_terminal and not quiet
+    begun = time.monotonic()
+    last = ""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -61,13 +77,18 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
     passes: Counter[str] = Counter()
 
     def report(stage: str, done: int, total: int) -> None:
+        nonlocal last
         if stage not in tasks:
             tasks[stage] = bar.add_task(STAGES[stage], total=total if total > 1 else None)
         passes[stage] += done == 0
         finished = done >= total
+        description = STAGES[stage] + (f", pass {passes[stage]}" if passes[stage] > 1 else "")
+        if lines and description != last:
+            last = description
+            err.print(f"{time.monotonic() - begun:6.1f} s  {description}", markup=False)
         bar.update(
             tasks[stage],
-            description=STAGES[stage] + (f", pass {passes[stage]}" if passes[stage] > 1 else ""),
+            description=description,
             completed=1 if finished and total <= 1 else done,
             total=1 if finished and total <= 1 else None if total <= 1 else total,
         )

@@ -35,6 +35,7 @@ def draft(
     header: options.Header = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Look at the data and propose roles, types, hierarchies and requirements, with the reason for each.

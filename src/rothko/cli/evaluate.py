@@ -57,6 +57,7 @@ def evaluate(
     encoding: options.Encoding = None,
     header: options.Header = None,
     as_json: options.Json = False,
+    verbose: options.Verbose = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:

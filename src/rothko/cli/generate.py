@@ -52,6 +52,7 @@ def agrawal(
     ] = False,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Write people after Agrawal, Imielinski and Swami (1993): nine attributes, a class label, a target."""
@@ -81,6 +82,7 @@ def census(
     ] = None,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Write a census with the attributes of Ghinita et al. (VLDB 2007): seven quasi-identifiers, two sensitive."""
@@ -100,6 +102,7 @@ def patients(
     ] = None,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Write the made-up patients of the README: a name, four quasi-identifiers, a diagnosis, a cost.
@@ -144,6 +147,7 @@ def longtail(
     ] = None,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Write sets of items with a long tail after Podgursky (2011), and utilities from 1 to 100."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
@@ -18,11 +19,34 @@ if TYPE_CHECKING:
     from rothko.workload import Task
 
 
-def _noted(context: typer.Context, parameter: typer.CallbackParam, asked: bool) -> bool:
-    """Note what whoever tells of an error must know, wherever on the line it was asked for."""
-    if asked and context.obj is not None:
-        context.obj.add(parameter.name)
-    return asked
+ASKED: ContextVar[set[str]] = ContextVar("asked")
+"""What was asked for that concerns more than one command, in a run: names of parameters."""
+
+
+def asked(name: str) -> bool:
+    """Whether an option was given, before the command or after it."""
+    return name in ASKED.get(set())
+
+
+def _noted(parameter: typer.CallbackParam, given: bool) -> bool:
+    """Note what whoever prints must know, wherever on the line it was asked for."""
+    if given:
+        ASKED.get(set()).add(parameter.name or "")
+    return given
+
+
+def method_names() -> list[str]:
+    """What a shell completes ``--method`` to."""
+    from rothko.methods import METHODS
+
+    return list(METHODS)
+
+
+def set_method_names() -> list[str]:
+    """The same for sets."""
+    from rothko.sets.methods import SET_METHODS
+
+    return list(SET_METHODS)
 
 
 Data = Annotated[
@@ -34,7 +58,17 @@ Data = Annotated[
     ),
 ]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="A policy file (YAML).", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Json = Annotated[
+    bool, typer.Option("--json", callback=_noted, is_eager=True, help="Print JSON, for machines; errors, too.")
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", callback=_noted, is_eager=True, help="Print nothing but warnings and errors."),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", callback=_noted, is_eager=True, help="Say each stage, also without a terminal."),
+]
 Output = Annotated[str, typer.Option("--out", "-o", metavar="<path>", help="The file to write.", show_default=False)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace output that exists.")]
 ShowValues = Annotated[

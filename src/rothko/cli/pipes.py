@@ -10,7 +10,6 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import BinaryIO
 
 import typer
 
-from rothko import private
 from rothko.errors import InputError
 
 STANDARD = ("-", "/dev/stdin")
@@ -41,6 +39,8 @@ def forgotten() -> Iterator[None]:
         yield
     finally:
         while _FOLDERS:
+            from rothko import private
+
             private.remove(*_FOLDERS.pop(), os.getpid())
         _NAMED.clear()
 
@@ -57,6 +57,10 @@ def piped(text: str = ".csv") -> Callable[[typer.Context, Path | None], Path | N
     def file(context: typer.Context, path: Path | None) -> Path | None:
         if path is None or context.resilient_parsing or not _is_pipe(path):
             return path
+        import tempfile
+
+        from rothko import private
+
         try:
             folder, lock = private.make(Path(tempfile.gettempdir()), private.SPILL)
             _FOLDERS.append((folder, lock))

@@ -43,7 +43,9 @@ def sets(
     ],
     how: SetOptions,
     k: Annotated[str, typer.Option("--k", help="Records that share what is published, at least.")] = "10",
-    method: Annotated[str, typer.Option("--method", help="The algorithm.")] = "set-two-phase",
+    method: Annotated[
+        str, typer.Option("--method", help="The algorithm.", autocompletion=options.set_method_names)
+    ] = "set-two-phase",
     option: options.MethodOption = None,
     delimiter: Annotated[
         str | None, typer.Option("--delimiter", help="Between items of a line; blanks by default.", show_default=False)
@@ -58,6 +60,8 @@ def sets(
     threads: options.Threads = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:

@@ -1,0 +1,5 @@
+"""``python -m rothko``: the command line."""
+
+from rothko.cli import main
+
+main()
