@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pyarrow as pa
 from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded, encode
 from rothko.data.fold import warn_of_look_alikes
-from rothko.data.schema import counts_texts, match, written_as_text
+from rothko.data.schema import columns_read, counts_texts, left_as_text, match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
 from rothko.data.source.open import open_source
@@ -38,6 +39,7 @@ from rothko.metrics.loss import loss_of_groups
 from rothko.metrics.meter import LossMeter, Lost
 from rothko.policy.draft import Draft, as_policy
 from rothko.policy.policy import Policy
+from rothko.policy.repeated import repeated
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, count_threads, silent
 from rothko.release.anatomy import AnatomyRelease, two_tables
@@ -45,6 +47,7 @@ from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values
 from rothko.release.kinds import refuse_unions
 from rothko.release.loss import Loss
+from rothko.release.people import People, said_of_people, shown_with
 from rothko.release.publish import check_statistics, statistics_asked
 from rothko.release.recoding.behind import recoding_behind
 from rothko.release.release import Release
@@ -135,6 +138,9 @@ def prepare(
     policy.method.check(policy)
     source = open_source(data, csv=csv, asked=policy.columns)
     match(source.names, policy, source.label)
+    if told := repeated(source, policy):
+        warnings.warn(told, PrivacyWarning, stacklevel=3)
+        source = replace(source, notes=(*source.notes, told))
     asked = engine or policy.engine.name
     size = _size(source, policy) if asked in ("auto", "memory") else 0
     name, reason = choose_engine(source.rows or 0, size, memory=memory, asked=asked)
@@ -168,7 +174,7 @@ def _streamed(
     )  # fmt: skip
 
     def certify(checked: Verification, lost: Loss) -> Certificate:
-        notes = (*source.notes, *run.notes)
+        notes = (*source.notes, *run.notes, *said_of_people(policy))
         return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=run.io())
 
     return Stream(
@@ -245,11 +251,14 @@ def _made(
     with timed(timings, "measure"):
         recoding = recoding_behind(partition, encoded, rows.published, policy)
         lost = Lost.by(encoded, partition, classes, rows.published, policy).public()
-    notes = (*source.notes, *partition.notes)
+    people = None
+    if policy.owner is not None:
+        people = People(*shown_with(values[policy.owner], published, kept, classes, policy))
+    notes = (*source.notes, *partition.notes, *said_of_people(policy))
     unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
     key = None if policy.method.recodes else secret.origin
     certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, key=key)
-    return Release(certificate, recoding, rows, truth, partition.sizes, source, threads)
+    return Release(certificate, recoding, rows, truth, partition.sizes, source, threads, people)
 
 
 def read_encoded(
@@ -279,19 +288,16 @@ def read_encoded(
 
 
 def _read(source: Source, policy: Policy) -> pa.Table:
-    columns = [name for name in source.names if name not in policy.identifiers]
-    as_text = written_as_text(policy)
-    if is_text(source.path):
-        # What is released as it is keeps its very characters.
-        as_text |= set(policy.kept + policy.sensitive)
-    return source.read(columns, as_text=as_text)
+    # What is released as it is keeps its very characters.
+    as_text = left_as_text(policy) if is_text(source.path) else written_as_text(policy)
+    return source.read(columns_read(source.names, policy), as_text=as_text)
 
 
 def _size(source: Source, policy: Policy) -> int:
     """About how many bytes the table takes as an Arrow table; nothing for one that is in memory already."""
     if source.path is None:
         return 0
-    return source.size([name for name in source.names if name not in policy.identifiers])
+    return source.size(columns_read(source.names, policy))
 
 
 def _possible(outline: Outline, *, policy: Policy) -> None:
@@ -303,16 +309,16 @@ def _possible(outline: Outline, *, policy: Policy) -> None:
 
 
 def _look_alike(sensitive: Mapping[str, Sensitive], policy: Policy) -> None:
-    """Warn of sensitive values that are told apart though they look alike."""
+    """Warn of sensitive values, and of people, that are told apart though they look alike."""
     unfolded = {name: column.domain.values for name, column in sensitive.items() if counts_texts(policy.columns[name])}
     warn_of_look_alikes(unfolded, stacklevel=5)
 
 
 def feasible(encoded: Encoded, rows: int, policy: Policy) -> None:
     """Refuse what the whole table, as one class, does not satisfy: no partition of it can."""
-    whole = Statistics.whole(rows, encoded.sensitive, policy.privacy)
+    whole = Statistics.whole(rows, encoded.sensitive, policy.privacy, encoded.owner)
     for requirement in policy.privacy:
-        for part in reversed(requirement.parts):
+        for part in reversed(requirement.parts(policy.owner)):
             if not part.satisfied(whole)[0]:
                 raise InfeasibleError(f"This table cannot meet {requirement.describe()}: {part.infeasible(whole)}.")
 

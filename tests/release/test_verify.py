@@ -57,7 +57,7 @@ def brute_force(
     worst = max if requirement.falling else min
     reached = [plain.reaches(requirement, [cells[i] for i in m] if cells else m, cells) for m in groups.values()]
     # What is also a requirement of its own, k, is not counted twice.
-    asked = requirement if len(requirement.parts) == 1 else replace(requirement, k=2)
+    asked = requirement if len(requirement.parts()) == 1 else replace(requirement, k=2)
     alone = {1} if asked is not requirement else set()
     bad = [
         len(m)
@@ -145,8 +145,8 @@ def test_every_requirement_is_verified_as_its_definition_says(
         kind = pa.int64()  # their categories and trees have 1, and a float is written 1.0
     cells = pa.array(columns["s"], pa.int64()).cast(kind)
     found = verify(pa.table({"q": columns["q"], "s": cells}), [requirement], {"q": ["q"]}, limits=Limits(threads))
-    assert [finding.requirement for finding in found.findings] == list(requirement.parts)
-    for part, finding in zip(requirement.parts, found.findings, strict=True):
+    assert [finding.requirement for finding in found.findings] == list(requirement.parts())
+    for part, finding in zip(requirement.parts(), found.findings, strict=True):
         expected = brute_force(columns, ["q"], part)
         assert finding.achieved == pytest.approx(expected[0], rel=1e-8, abs=1e-12)
         assert facts(finding)[1:] == expected[1:]

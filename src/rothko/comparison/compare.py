@@ -374,7 +374,8 @@ def empty(name: str, policy: Policy) -> TableTrial:
 
 def unmet(encoded: Encoded, partition: Classes, requirements: Sequence[Requirement]) -> list[Requirement]:
     """The requirements that some class does not satisfy: none, unless a method is broken."""
-    parts = [part for requirement in requirements for part in requirement.parts]
+    owner = None if encoded.owner is None else encoded.owner.domain.column
+    parts = [part for requirement in requirements for part in requirement.parts(owner)]
     widest = max((encoded.sensitive[part.column].domain.size for part in parts if part.column is not None), default=1)
     step = max(1, CELLS // widest)
     broken = []
@@ -383,7 +384,8 @@ def unmet(encoded: Encoded, partition: Classes, requirements: Sequence[Requireme
         records = partition.order[partition.starts[first] : partition.starts[last]]
         group = np.repeat(np.arange(last - first), partition.sizes[first:last])
         columns = {name: column._replace(codes=column.codes[records]) for name, column in encoded.sensitive.items()}
-        counted = Statistics.count(group, last - first, columns, parts)
+        people = None if encoded.owner is None else encoded.owner._replace(codes=encoded.owner.codes[records])
+        counted = Statistics.count(group, last - first, columns, parts, people)
         broken += [part for part in parts if part not in broken and not part.satisfied(counted).all()]
     return broken
 

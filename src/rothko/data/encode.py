@@ -41,6 +41,8 @@ class Encoded:
     """The columns that models predict."""
     features: Encoded | None = None
     """The columns beside the quasi-identifiers that models look at, as lines."""
+    owner: Sensitive | None = None
+    """Whose each record is, where people are counted: then the domains of sensitive columns count people, too."""
 
     @property
     def rows(self) -> int:
@@ -56,7 +58,8 @@ class Encoded:
         codes = np.empty((len(self.lines), len(records)), dtype=np.int32)
         each(lambda a: np.take(self.codes[a], records, out=codes[a]), range(len(codes)), threads)
         features = None if self.features is None else self.features.take(records, threads=threads)
-        return Encoded(self.lines, codes, held(self.sensitive), held(self.targets), features)
+        owner = None if self.owner is None else Sensitive(self.owner.codes[records], self.owner.domain)
+        return Encoded(self.lines, codes, held(self.sensitive), held(self.targets), features, owner)
 
 
 def encode(table: pa.Table, policy: Schema, *, threads: int = 1) -> Encoded:
@@ -78,12 +81,38 @@ def encode(table: pa.Table, policy: Schema, *, threads: int = 1) -> Encoded:
         return Encoded(tuple(lines), codes, {})
 
     features = [(name, read_as_stored(name, table[name]), PlainColumn()) for name in beyond]
+    owner = None if policy.owner is None else owners(policy.owner, table[policy.owner])
     return replace(
         on_lines([(name, table[name], policy.columns[name]) for name in policy.quasi_identifiers]),
-        sensitive={name: ranked[name] for name in policy.sensitive},
+        sensitive={name: of_people(ranked[name], owner) for name in policy.sensitive},
         targets={name: ranked[name] for name in targets},
         features=on_lines(features) if features else None,
+        owner=owner,
     )
+
+
+def owners(name: str, column: pa.ChunkedArray) -> Sensitive:
+    """Whose each record is; refuses records that are nobody's."""
+    refuse_nobody(name, column.null_count, len(column))
+    return counted(name, column)
+
+
+def refuse_nobody(name: str, absent: int, rows: int) -> None:
+    """Refuse records of which it is not known whose they are: neither one person nor many can be told of them."""
+    if absent:
+        raise InputError(
+            f"Column {name!r} says whose a record is, and {absent:,} of {rows:,} records have no value there; give "
+            "each person one, or remove these records."
+        )
+
+
+def of_people(column: Sensitive, owner: Sensitive | None) -> Sensitive:
+    """A column whose domain says how many people have each value, where records have an owner."""
+    if owner is None:
+        return column
+    codes, domain = column
+    held = np.unique(owner.codes.astype(np.int64) * domain.size + codes) % domain.size
+    return Sensitive(codes, Domain(domain.column, domain.values, np.bincount(held, minlength=domain.size)))
 
 
 def counted(name: str, column: pa.ChunkedArray) -> Sensitive:

@@ -116,6 +116,11 @@ class Schema(Protocol):
         ...
 
     @property
+    def owner(self) -> str | None:
+        """The identifier that says whose a record is, where people are counted and not records."""
+        ...
+
+    @property
     def kept(self) -> tuple[str, ...]:
         """The columns that are released as they are, beside the sensitive ones."""
         ...
@@ -159,6 +164,11 @@ def refuse_unnamed(unnamed: Sequence[str], label: str) -> None:
         )
 
 
+def columns_read(names: Sequence[str], policy: Schema) -> tuple[str, ...]:
+    """The columns of a table that are read: identifiers are not, but for the one that says whose a record is."""
+    return tuple(name for name in names if name not in policy.identifiers or name == policy.owner)
+
+
 def written_as_text(policy: Schema) -> set[str]:
     """The quasi-identifiers of a text file whose values are labels as they are written, whatever they look like."""
     return {
@@ -171,8 +181,11 @@ def written_as_text(policy: Schema) -> set[str]:
 
 
 def left_as_text(policy: Schema) -> set[str]:
-    """The columns of a text file that are read as they are written: what is released as it is keeps its characters."""
-    return written_as_text(policy) | {*policy.kept, *policy.sensitive}
+    """The columns of a text file that are read as they are written: what is released as it is keeps its characters,
+    and people are told apart by theirs.
+    """
+    owner = () if policy.owner is None else (policy.owner,)
+    return written_as_text(policy) | {*policy.kept, *policy.sensitive, *owner}
 
 
 def counts_texts(spec: Column) -> bool:

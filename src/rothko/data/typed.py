@@ -30,11 +30,12 @@ TIMESTAMP = r"^\s*\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?\s*$"
 
 
 def typed(table: pa.Table, policy: Schema) -> pa.Table:
-    """What the cuts depend on, typed, with null for every missing value: quasi-identifiers, sensitive columns, and
-    of those that are kept the ones that a model of the workload is about.
+    """What the cuts depend on, typed, with null for every missing value: quasi-identifiers, sensitive columns, whose a
+    record is, and of those that are kept the ones that a model of the workload is about.
     """
     kept = [name for name in policy.modelled if name in policy.kept and name in table.column_names]
-    names = (*policy.quasi_identifiers, *policy.sensitive, *kept)
+    owner = () if policy.owner is None else (policy.owner,)
+    names = (*policy.quasi_identifiers, *policy.sensitive, *owner, *kept)
     return pa.table({name: typed_column(name, table[name], policy) for name in names})
 
 

@@ -103,6 +103,11 @@ class Engine:
                 "relaxed Mondrian parts equal values by the order of records, which only the engine memory knows; "
                 "set relaxed: false, or engine: memory."
             )
+        if policy.owner is not None:
+            raise PolicyError(
+                f"people (of: {policy.owner}) are counted in memory, and engine {self.name} counts records; raise "
+                "--memory, or set engine: memory."
+            )
         for task in models(policy.workload):
             beyond = [name for name in task.features or () if name not in policy.quasi_identifiers]
             if beyond:

@@ -52,7 +52,7 @@ class Wanted:
         moments: dict[str, NDArray[np.float64]] = {}
         numbers: dict[str, NDArray[np.int64]] = {}
         for requirement in requirements:
-            for part in requirement.parts:
+            for part in requirement.parts():
                 if part.column is None or part.needs == "size":
                     continue
                 domain = domains[part.column]

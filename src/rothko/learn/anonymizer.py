@@ -169,6 +169,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
         policy = Policy.quick(names, qi=names, k=K) if self.policy is None else as_policy(self.policy)
         policy = _with(_with(policy, "k", self.k), "l", self.l)
         gone = {name for name in policy.identifiers if name not in names}
+        if policy.owner in gone:
+            raise PolicyError(
+                f"People are counted by {policy.owner!r}, which is not a column of X; give it, or no 'of'."
+            )
         if gone:
             policy = policy.but(columns={n: c for n, c in policy.columns.items() if n not in gone})
         return self._with_target(policy, table, y)

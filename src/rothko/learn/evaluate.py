@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_score, roc_auc_score
 
 from rothko.data.encode import counted
-from rothko.data.schema import match, written_as_text
+from rothko.data.schema import columns_read, match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
 from rothko.data.typed import with_one_missing
@@ -409,15 +409,14 @@ def _median(policy: Policy) -> Policy:
 
 def _to_train(policy: Policy) -> Policy:
     """The policy of a table whose identifiers are dropped already, and that nobody gets to see."""
-    columns = {name: column for name, column in policy.columns.items() if name not in policy.identifiers}
+    columns = {name: policy.columns[name] for name in columns_read(tuple(policy.columns), policy)}
     return policy.but(columns=columns, publish="range", order="random")
 
 
 def _read(data: Any, policy: Policy, rows: int | None, seed: int, csv: CsvOptions | None) -> pa.Table:
     source = open_source(data, csv=csv, asked=policy.columns)
     match(source.names, policy, source.label)
-    wanted = [name for name in source.names if name not in policy.identifiers]
-    table = source.read(wanted, as_text=written_as_text(policy)).combine_chunks()
+    table = source.read(columns_read(source.names, policy), as_text=written_as_text(policy)).combine_chunks()
     if rows is None or rows >= table.num_rows:
         return table
     _least("rows", rows, 1)

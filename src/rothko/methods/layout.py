@@ -62,20 +62,22 @@ def fewest(requirements: Sequence[Requirement]) -> int:
 
 
 def rules_of(encoded: Encoded, requirements: Sequence[Requirement], add_row: AddRow) -> Rules:
-    """What is asked of sensitive values; a requirement with bins of its own gets a row of its own."""
+    """What is asked of sensitive values, and of people; a requirement with bins of its own gets a row of its own."""
     from rothko.kernels.rules import Rules
 
     rules: list[tuple[int, ...]] = []
     facts: list[NDArray[np.float64]] = [np.empty(0)]
-    for requirement in requirements:
-        if requirement.column is None:
+    owner = None if encoded.owner is None else encoded.owner.domain.column
+    for requirement in dict.fromkeys(part for one in requirements for part in one.parts(owner)):
+        about = encoded.owner if requirement.owner is not None else encoded.sensitive.get(requirement.column or "")
+        if about is None:
             continue
-        codes, domain = encoded.sensitive[requirement.column]
+        codes, domain = about
         rule = requirement.rule(domain)
         if rule is None:
             continue
         if rule.bins is None:
-            row = add_row(requirement.column, codes)
+            row = add_row(domain.column, codes)
         else:
             row = add_row(f"bins of {requirement!r}", rule.bins[codes])
         rules.append((rule.kind, row, rule.size, *rule.ratio, rule.depth, rule.total, sum(map(len, facts))))

@@ -50,6 +50,11 @@ class Asked(Protocol):
         """The sensitive columns."""
         ...
 
+    @property
+    def owner(self) -> str | None:
+        """The identifier that says whose a record is, where people are counted and not records."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
@@ -96,6 +101,13 @@ class Method:
                 f"requirements are over {len(over)} different sets of quasi-identifiers, and {self.name} makes "
                 "classes over all of them together; use refine, which keeps to each set by itself, or remove 'over'."
             )
+
+        for requirement in asked.privacy if asked.owner is not None else ():
+            if not (requirement.by_presence or requirement.needs == "size"):
+                raise PolicyError(
+                    f"{requirement.describe()} counts records, and people (of: {asked.owner}) are asked for; ask for "
+                    "distinct-l-diversity, p-sensitive or p-alpha, which are the same for both."
+                )
 
     def check_workload(self, workload: Sequence[Task]) -> None:
         """Refuse tasks that classes cannot be made for."""

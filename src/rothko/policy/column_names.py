@@ -27,6 +27,8 @@ IDENTIFIERS = {
     r"comment|remark|note|memo|free ?text": "free text, in which anybody may be named",
 }
 """Pattern → what it is, and it leads to one person."""
+NUMBER_OF_A_PERSON = "id|mrn|ssn"
+"""Names of numbers that tell people apart, so that one which repeats tells that a person has several records."""
 ABOUT = (
     r"type|kind|status|class|category|group|count|^num|number of|flag|has|is|rate|balance|country|city|state|county|"
     r"region|product|brand|company|school|hospital|department|course|file"

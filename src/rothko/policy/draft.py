@@ -34,7 +34,7 @@ from rothko.policy.appearance import (
     role_of,
 )
 from rothko.policy.column import Column
-from rothko.policy.column_names import POSTAL, named
+from rothko.policy.column_names import NUMBER_OF_A_PERSON, POSTAL, named
 from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
@@ -252,8 +252,11 @@ def _notes_on_roles(by_role: Mapping[Role, Sequence[Look]], proposals: Sequence[
         names = _listed([look.name for look in sensitive])
         yield f"{names} are sensitive and released as they are: who knows one of a person may learn the others."
     for look in by_role[Role.IDENTIFIER]:
-        if named("id|mrn|ssn", look.name) and 0 < len(look.values) < NEARLY * look.present:
-            yield f"{look.name!r} repeats: where a person has several records, k counts records, not persons."
+        if named(NUMBER_OF_A_PERSON, look.name) and 0 < len(look.values) < NEARLY * look.present:
+            yield (
+                f"{look.name!r} repeats: where a person has several records, k counts records, not people; write "
+                f"k-anonymity: {{k: …, of: {look.name}}} to count people."
+            )
 
 
 def _notes_on_privacy(rows: int, k: int, asked: bool, sensitive: Sequence[Look]) -> Iterator[str]:

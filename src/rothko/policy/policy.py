@@ -158,13 +158,16 @@ class Policy(BaseModel):
             mistakes.append(Mistake(("privacy",), f"must hold at least one requirement, {EXAMPLES['privacy']}"))
         for i, requirement in enumerate(self.privacy):
             path: KeyPath = ("privacy", i, requirement.name)
-            named = [("of", getattr(requirement, "of", None), Role.SENSITIVE)]
+            named = [("of", requirement.column, Role.SENSITIVE), ("of", requirement.owner, Role.IDENTIFIER)]
             named += [("over", name, Role.QUASI_IDENTIFIER) for name in getattr(requirement, "over", None) or ()]
             mistakes += [
                 Mistake((*path, key), self._misnamed(name, role))
                 for key, name, role in named
                 if name is not None and name not in self._with_role(role)
             ]
+            if requirement.owner not in (None, self.owner):
+                told = f"people are counted by {self.owner!r} already; one column says whose all records are"
+                mistakes.append(Mistake((*path, "of"), told))
             mistakes += [
                 Mistake(
                     (*path, key), f"names values as they are written, and {requirement.column!r} is folded; keep one"
@@ -231,6 +234,11 @@ class Policy(BaseModel):
     def identifiers(self) -> tuple[str, ...]:
         """The columns that are dropped."""
         return self._with_role(Role.IDENTIFIER)
+
+    @property
+    def owner(self) -> str | None:
+        """The identifier that says whose a record is, where people are counted and not records."""
+        return next((r.owner for r in self.privacy if r.owner is not None), None)
 
     @property
     def kept(self) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ class PAlpha(Requirement):
     """
 
     name: ClassVar[str] = "p-alpha"
+    by_presence: ClassVar[bool] = True
 
     p: int
     """The fewest categories of a class; at least 2."""
@@ -101,7 +102,7 @@ class PAlpha(Requirement):
     def sql(self) -> str:
         """The number of distinct categories; missing has none in the table, and is one."""
         return f"""
-            SELECT sum(c) AS size, count(DISTINCT coalesce(category, -1)) AS score, score >= {self.p} AS holds
+            SELECT max(size) AS size, count(DISTINCT coalesce(category, -1)) AS score, score >= {self.p} AS holds
             FROM counted LEFT JOIN category USING (value) GROUP BY class"""
 
     def describe(self) -> str:

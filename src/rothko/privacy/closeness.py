@@ -124,14 +124,14 @@ class TCloseness(Requirement):
         return np.asarray(self.scores(stats) <= self.t - sampling.margin(0.25, stats.size))
 
     def _full(self, stats: Statistics, ground: Ground) -> NDArray[np.float64]:
-        return np.asarray(stats.size * (float(ground.counts.sum()) * ground.longest))
+        return np.asarray(stats.counted(self.of) * (float(ground.counts.sum()) * ground.longest))
 
     def _moved(self, stats: Statistics, ground: Ground) -> NDArray[np.float64]:
         """The distance of each class times n · N · longest."""
         counts = stats.histograms[self.of]
         binned = np.zeros((len(counts), len(ground.counts)), dtype=np.int64)
         np.add.at(binned.T, ground.bins, counts.T)
-        extra = binned * int(ground.counts.sum()) - ground.counts * stats.size[:, None]
+        extra = binned * int(ground.counts.sum()) - ground.counts * stats.counted(self.of)[:, None]
         if self.distance == "ordered":
             # A chain has as many levels as values: its running sums at once.
             return np.asarray(np.sum(np.abs(np.cumsum(extra, axis=1)), axis=1, dtype=np.float64))
@@ -237,16 +237,17 @@ def _ranks(domain: Domain) -> tuple[NDArray[np.int32], int]:
 
 
 _SIZES = """
-    WITH sizes AS (SELECT class, sum(c) AS n FROM counted GROUP BY class),
-         whole AS (SELECT sum(n) AS total FROM sizes),"""
+    WITH sizes AS (SELECT class, sum(c) AS n, max(size) AS size FROM counted GROUP BY class),
+         whole AS (SELECT sum(c) AS total FROM everyone),"""
 
 _EQUAL = (
     _SIZES
     + """
-         known AS (SELECT value, sum(c) AS known FROM counted GROUP BY value),
-         moved AS (SELECT class, n, sum(greatest(c * total - known * n, 0)) AS moved
-                   FROM counted JOIN known USING (value) JOIN sizes USING (class), whole GROUP BY class, n)
-    SELECT n AS size, moved / (n * total) AS score, moved * {q} <= n * total * {p} AS holds FROM moved, whole"""
+         known AS (SELECT value, c AS known FROM everyone),
+         moved AS (SELECT class, n, sizes.size, sum(greatest(c * total - known * n, 0)) AS moved
+                   FROM counted JOIN known USING (value) JOIN sizes USING (class), whole
+                   GROUP BY class, n, sizes.size)
+    SELECT size, moved / (n * total) AS score, moved * {q} <= n * total * {p} AS holds FROM moved, whole"""
 )
 
 # Between two values of a class the share up to there stays, and that of the table rises. With S the sum of the
@@ -256,7 +257,7 @@ _ORDERED = (
     _SIZES
     + """
          upto AS (SELECT place, sum(known) OVER (ORDER BY place) AS upto
-                  FROM (SELECT place, sum(c) AS known FROM counted JOIN place USING (value) GROUP BY place)),
+                  FROM (SELECT place, sum(c) AS known FROM everyone JOIN place USING (value) GROUP BY place)),
          summed AS (SELECT place, upto, sum(upto) OVER (ORDER BY place) AS s FROM upto
                     UNION ALL SELECT 0, 0, 0),
          last AS (SELECT max(place) AS m, greatest(max(place) - 1, 1) AS longest FROM summed),
@@ -272,7 +273,7 @@ _ORDERED = (
                    FROM crossed LEFT JOIN summed g ON g.place = a - 1
                    LEFT JOIN summed h ON h.place = mid JOIN summed i ON i.place = b
                    WHERE b >= a GROUP BY class, n)
-    SELECT n AS size, coalesce(moved, 0) / (n * total * longest) AS score,
+    SELECT size, coalesce(moved, 0) / (n * total * longest) AS score,
            coalesce(moved, 0) * {q} <= n * total * longest * {p} AS holds
     FROM sizes LEFT JOIN moved USING (class, n), whole, last"""
 )
@@ -283,7 +284,7 @@ _HIERARCHY = (
     _SIZES
     + """
          held AS (SELECT class, node, sum(c) AS c FROM counted JOIN path USING (value) GROUP BY class, node),
-         known AS (SELECT node, sum(c) AS known FROM held GROUP BY node),
+         known AS (SELECT node, sum(c) AS known FROM everyone JOIN path USING (value) GROUP BY node),
          extra AS (SELECT class, n, node, c * total - known * n AS extra
                    FROM held JOIN known USING (node) JOIN sizes USING (class), whole),
          below AS (SELECT class, parent AS node, sum(greatest(extra, 0)) AS positive
@@ -291,6 +292,6 @@ _HIERARCHY = (
          moved AS (SELECT class, n, sum(height * least(positive, positive - extra)) AS moved
                    FROM below JOIN extra USING (class, node) JOIN tree USING (node) GROUP BY class, n),
          last AS (SELECT max(height) AS longest FROM tree)
-    SELECT n AS size, moved / (n * total * longest) AS score, moved * {q} <= n * total * longest * {p} AS holds
-    FROM moved, whole, last"""
+    SELECT size, moved / (n * total * longest) AS score, moved * {q} <= n * total * longest * {p} AS holds
+    FROM moved JOIN sizes USING (class, n), whole, last"""
 )

@@ -35,7 +35,7 @@ class AlphaK(Requirement):
     alpha: float
     """The largest share; above 0 and at most 1."""
     k: int
-    """The fewest records of a class; at least 2."""
+    """The fewest records, or people where these have an owner, of a class; at least 2."""
     of: str
     """The sensitive column."""
 
@@ -43,10 +43,9 @@ class AlphaK(Requirement):
         number(self.name, "alpha", self.alpha, above=0, most=1)
         whole_number(self.name, "k", self.k, least=2)
 
-    @property
-    def parts(self) -> tuple[Requirement, ...]:
+    def parts(self, owner: str | None = None) -> tuple[Requirement, ...]:
         """The share, and k."""
-        return (self, KAnonymity(k=self.k, over=self.over))
+        return (self, KAnonymity(k=self.k, of=owner, over=self.over))
 
     @property
     def least(self) -> int:
@@ -60,11 +59,11 @@ class AlphaK(Requirement):
 
     def scores(self, stats: Statistics) -> NDArray[np.float64]:
         """The largest share in each class."""
-        return np.asarray(stats.histograms[self.of].max(axis=1) / np.maximum(stats.size, 1))
+        return np.asarray(stats.histograms[self.of].max(axis=1) / np.maximum(stats.heads, 1))
 
     def satisfied(self, stats: Statistics) -> NDArray[np.bool_]:
         """In whole numbers."""
-        return np.asarray(self._within(stats) & (stats.size >= self.k))
+        return np.asarray(self._within(stats) & (stats.heads >= self.k))
 
     def _within(self, stats: Statistics) -> NDArray[np.bool_]:
         return within_share(stats, self.of, *kernel_ratio(as_written(self.alpha)))
@@ -87,7 +86,7 @@ class AlphaK(Requirement):
     def sql(self) -> str:
         """The share alone, in whole numbers; k is a part of its own."""
         asked = as_written(self.alpha)
-        return share_sql("top / size", asked.numerator, asked.denominator)
+        return share_sql("top / heads", asked.numerator, asked.denominator)
 
     def describe(self) -> str:
         """Name, column, alpha and k."""
@@ -103,11 +102,12 @@ class PSensitive(Requirement):
     """
 
     name: ClassVar[str] = "p-sensitive"
+    by_presence: ClassVar[bool] = True
 
     p: int
     """The fewest distinct values of a class; at least 2."""
     k: int
-    """The fewest records of a class; at least 2."""
+    """The fewest records, or people where these have an owner, of a class; at least 2."""
     of: str
     """The sensitive column."""
 
@@ -115,10 +115,9 @@ class PSensitive(Requirement):
         whole_number(self.name, "p", self.p, least=2)
         whole_number(self.name, "k", self.k, least=2)
 
-    @property
-    def parts(self) -> tuple[Requirement, ...]:
+    def parts(self, owner: str | None = None) -> tuple[Requirement, ...]:
         """The values, and k."""
-        return (self, KAnonymity(k=self.k, over=self.over))
+        return (self, KAnonymity(k=self.k, of=owner, over=self.over))
 
     @property
     def least(self) -> int:
@@ -136,7 +135,7 @@ class PSensitive(Requirement):
 
     def satisfied(self, stats: Statistics) -> NDArray[np.bool_]:
         """Values and records."""
-        return np.asarray((self.scores(stats) >= self.p) & (stats.size >= self.k))
+        return np.asarray((self.scores(stats) >= self.p) & (stats.heads >= self.k))
 
     def _naive(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
         """The values of the sample, and k · n/N records."""

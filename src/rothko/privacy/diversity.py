@@ -33,6 +33,7 @@ class DistinctLDiversity(Requirement):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
+    by_presence: ClassVar[bool] = True
 
     l: int  # noqa: E741 (the literature's letter is the public parameter)
     """The fewest distinct values of a class; at least 2."""
@@ -120,9 +121,10 @@ class EntropyLDiversity(Requirement):
         counts = stats.histograms[self.of]
         positive = np.maximum(counts, 1).astype(np.float64)  # 0 · log 0 = 0
         weighted = np.sum(positive * np.log(positive), axis=1)
-        size = np.maximum(stats.size, 1)
+        counted = stats.counted(self.of)
+        size = np.maximum(counted, 1)
         values = distinct(counts)
-        even = np.where(values * counts.max(axis=1) == stats.size, values, 0.0)
+        even = np.where(values * counts.max(axis=1) == counted, values, 0.0)
         return np.log(size) - weighted / size, even
 
     def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
@@ -156,7 +158,7 @@ class EntropyLDiversity(Requirement):
         return f"""
             SELECT size, CASE WHEN even THEN vals ELSE exp(entropy - {MARGIN}) END AS score,
                    entropy - ln({float(self.l)!r}) >= {MARGIN} OR (even AND vals >= {self.l!r}) AS holds
-            FROM (SELECT sum(c) AS size, count(*) AS vals, min(c) = max(c) AS even,
+            FROM (SELECT max(size) AS size, count(*) AS vals, min(c) = max(c) AS even,
                          ln(sum(c)) - sum(c * ln(c)) / sum(c) AS entropy FROM counted GROUP BY class)"""
 
     def describe(self) -> str:
@@ -202,7 +204,7 @@ class RecursiveLDiversity(Requirement):
         p, q = kernel_ratio(as_written(self.c))
         falling = -np.sort(-stats.histograms[self.of], axis=1)
         # r_i + … + r_m is what is left beside the i − 1 most frequent values; i = 2, 3, …
-        rest = stats.size[:, None] - np.cumsum(falling, axis=1)
+        rest = stats.counted(self.of)[:, None] - np.cumsum(falling, axis=1)
         return np.asarray(1.0 + np.count_nonzero(falling[:, :1] * q < p * rest, axis=1))
 
     def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
@@ -229,9 +231,9 @@ class RecursiveLDiversity(Requirement):
         c = as_written(self.c)
         return f"""
             SELECT max(size) AS size,
-                   1 + count(*) FILTER ((size - upto) * {c.numerator} > top::HUGEINT * {c.denominator}) AS score,
+                   1 + count(*) FILTER ((n - upto) * {c.numerator} > top::HUGEINT * {c.denominator}) AS score,
                    score >= {self.l} AS holds
-            FROM (SELECT class, max(c) OVER (PARTITION BY class) AS top, sum(c) OVER (PARTITION BY class) AS size,
+            FROM (SELECT class, size, max(c) OVER (PARTITION BY class) AS top, sum(c) OVER (PARTITION BY class) AS n,
                          sum(c) OVER (PARTITION BY class ORDER BY c DESC ROWS UNBOUNDED PRECEDING) AS upto FROM counted)
             GROUP BY class"""
 
@@ -243,6 +245,8 @@ class RecursiveLDiversity(Requirement):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequencyLDiversity(Requirement):
     """No value of a sensitive column has more than 1/``l`` of a class; missing is one value.
+
+    Where records have an owner, no more than 1/``l`` of the people have it.
 
     >>> FrequencyLDiversity(l=3, of="disease").describe()
     'frequency-l-diversity of disease with l = 3'
@@ -270,7 +274,7 @@ class FrequencyLDiversity(Requirement):
 
     def scores(self, stats: Statistics) -> NDArray[np.float64]:
         """Records of each class for one of its most frequent value."""
-        return np.asarray(stats.size / np.maximum(stats.histograms[self.of].max(axis=1), 1))
+        return np.asarray(stats.heads / np.maximum(stats.histograms[self.of].max(axis=1), 1))
 
     def satisfied(self, stats: Statistics) -> NDArray[np.bool_]:
         """In whole numbers."""
@@ -293,7 +297,7 @@ class FrequencyLDiversity(Requirement):
     def sql(self) -> str:
         """In whole numbers."""
         asked = as_written(self.l)
-        return share_sql("size / top", asked.denominator, asked.numerator)
+        return share_sql("heads / top", asked.denominator, asked.numerator)
 
     def describe(self) -> str:
         """Name, column and l."""
@@ -307,12 +311,12 @@ def distinct(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def distinct_sql(least: int) -> str:
     """At least so many distinct values."""
-    return f"SELECT sum(c) AS size, count(*) AS score, count(*) >= {least} AS holds FROM counted GROUP BY class"
+    return f"SELECT max(size) AS size, count(*) AS score, count(*) >= {least} AS holds FROM counted GROUP BY class"
 
 
 def within_share(stats: Statistics, column: str, p: int, q: int) -> NDArray[np.bool_]:
     """Whether the most frequent value of each class has at most p/q of it."""
-    return np.asarray(stats.histograms[column].max(axis=1) * q <= stats.size * p)
+    return np.asarray(stats.histograms[column].max(axis=1) * q <= stats.heads * p)
 
 
 def confident_share(stats: Statistics, column: str, share: float, sampling: Sampling) -> NDArray[np.bool_]:
@@ -329,5 +333,5 @@ def confident_share(stats: Statistics, column: str, share: float, sampling: Samp
 def share_sql(score: str, p: int, q: int) -> str:
     """At most p/q of a class for its most frequent value."""
     return f"""
-        SELECT size, {score} AS score, top::HUGEINT * {q} <= size * {p} AS holds
-        FROM (SELECT sum(c) AS size, max(c) AS top FROM counted GROUP BY class)"""
+        SELECT size, {score} AS score, top::HUGEINT * {q} <= heads * {p} AS holds
+        FROM (SELECT max(size) AS size, max(heads) AS heads, max(c) AS top FROM counted GROUP BY class)"""

@@ -62,6 +62,8 @@ class Requirement:
     """Whether the union of two classes that satisfy it satisfies it: what greedy cutting and merging rest on."""
     falling: ClassVar[bool] = False
     """Whether a smaller score is the better one, as with a distance."""
+    by_presence: ClassVar[bool] = False
+    """Whether it asks which values occur, not how often: then it does not matter whether records or people count."""
 
     over: tuple[str, ...] | None = None
     """The quasi-identifiers it is about; all of them where it is None."""
@@ -82,8 +84,12 @@ class Requirement:
         return getattr(self, "of", None)
 
     @property
-    def parts(self) -> tuple[Requirement, ...]:
-        """What is verified and reported by itself: itself first."""
+    def owner(self) -> str | None:
+        """The column that says whose a record is, where it counts people and not records."""
+        return None
+
+    def parts(self, owner: str | None = None) -> tuple[Requirement, ...]:
+        """What is verified and reported by itself, where records have an owner of people: itself first."""
         return (self,)
 
     @property
@@ -172,9 +178,10 @@ class Requirement:
     def sql(self) -> str:
         """A query for ``size``, ``score`` and ``holds`` of every class.
 
-        There is ``class(class, size)``. For the histogram of a column there is ``counted(class, value, c)``: how many
-        records of a class have a value, as text; missing is the empty text. For moments ``class`` also has
-        ``present`` and ``squares``: how many numbers there are, and the sum of their squares around their mean.
+        There is ``class(class, size, heads)``: records, and people where these have an owner. For the histogram of a
+        column there is ``counted(class, value, c, size, heads)``: how many records or people of a class have a value,
+        as text; missing is the empty text; and ``everyone(value, c)`` for the whole table. For moments ``class`` also
+        has ``present`` and ``squares``: how many numbers there are, and the sum of their squares around their mean.
         """
         raise NotImplementedError
 

@@ -7,6 +7,9 @@ of their union, so it does not matter where and in how many pieces the records a
 Moments are (n, Σx, Σx²) of the numbers that are there, with x shifted by the mean of the whole table:
 salaries around a thousand million that differ by one keep their variance. Whole numbers are shifted by
 a whole number, so that their sums are exact while they stay below 2^53.
+
+Where records have an owner, people are counted: a histogram says how many different people have each value, and
+moments add up each number once for each person that has it. Those do not add up over groups that share people.
 """
 
 from __future__ import annotations
@@ -47,8 +50,20 @@ class Statistics:
     """Sensitive column → (m, values): how often each value occurs. Missing is a value of its own."""
     moments: Mapping[str, NDArray[np.float64]]
     """Sensitive column → (m, 3): n, Σx and Σx² of the deviations that are not missing."""
+    people: NDArray[np.int64] | None = None
+    """Number of different people, or fewer for certain; None where records have no owner."""
+
+    @property
+    def heads(self) -> NDArray[np.int64]:
+        """How many a share is of: people, or records where these have no owner."""
+        return self.size if self.people is None else self.people
+
+    def counted(self, name: str) -> NDArray[np.int64]:
+        """What the histogram of a column adds up to: records, or how many values people have together."""
+        return self.size if self.people is None else np.asarray(self.histograms[name].sum(axis=1))
 
     def __add__(self, other: Statistics) -> Statistics:
+        assert self.people is None, "people of two groups may be the same"
         return Statistics(
             self.size + other.size,
             self.domains,
@@ -64,6 +79,7 @@ class Statistics:
             self.domains,
             {name: h[one] for name, h in self.histograms.items()},
             {name: m[one] for name, m in self.moments.items()},
+            None if self.people is None else self.people[one],
         )
 
     @classmethod
@@ -73,8 +89,9 @@ class Statistics:
         groups: int,
         columns: Mapping[str, Sensitive],
         requirements: Iterable[Counted],
+        owner: Sensitive | None = None,
     ) -> Statistics:
-        """Count records into their groups.
+        """Count records into their groups, or people where records have an owner.
 
         Parameters
         ----------
@@ -86,25 +103,39 @@ class Statistics:
             The sensitive columns.
         requirements
             What the sums are for: only what these need is counted.
+        owner
+            Whose each record is.
         """
+        requirements = tuple(requirements)
         histograms: dict[str, NDArray[np.int64]] = {}
         moments: dict[str, NDArray[np.float64]] = {}
         for name in _wanted(requirements, "histogram"):
             codes, domain = columns[name]
-            flat = np.bincount(group.astype(np.int64) * domain.size + codes, minlength=groups * domain.size)
+            of, codes = (group, codes) if owner is None else once(group, owner, codes)
+            flat = np.bincount(of.astype(np.int64) * domain.size + codes, minlength=groups * domain.size)
             histograms[name] = flat.reshape(groups, domain.size)
         for name in _wanted(requirements, "moments"):
             codes, domain = columns[name]
+            of, codes = (group, codes) if owner is None else once(group, owner, codes)
             x = domain.deviations[codes]
             there = ~np.isnan(x)
-            where, x = group[there], x[there]
+            where, x = of[there], x[there]
             sums = [np.bincount(where, weights=w, minlength=groups) for w in (np.ones_like(x), x, x * x)]
             moments[name] = np.column_stack(sums)
         domains = {name: column.domain for name, column in columns.items()}
-        return cls(np.bincount(group, minlength=groups), domains, histograms, moments)
+        people = None
+        if owner is not None:
+            people = np.bincount(once(group, owner, np.zeros_like(owner.codes))[0], minlength=groups)
+        return cls(np.bincount(group, minlength=groups), domains, histograms, moments, people)
 
     @classmethod
-    def whole(cls, rows: int, columns: Mapping[str, Sensitive], requirements: Iterable[Counted]) -> Statistics:
+    def whole(
+        cls,
+        rows: int,
+        columns: Mapping[str, Sensitive],
+        requirements: Iterable[Counted],
+        owner: Sensitive | None = None,
+    ) -> Statistics:
         """The sums of the whole table as one group."""
         requirements = tuple(requirements)
         moments = {}
@@ -118,7 +149,18 @@ class Statistics:
             {name: column.domain for name, column in columns.items()},
             {name: columns[name].domain.counts[None, :] for name in _wanted(requirements, "histogram")},
             moments,
+            None if owner is None else np.array([len(owner.domain.values)]),
         )
+
+
+def once(
+    group: NDArray[np.integer], owner: Sensitive, codes: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Group and code of what people have in their groups: as often as anybody has it, each once."""
+    order = np.lexsort((codes, owner.codes, group))
+    held = np.stack([group[order], owner.codes[order], codes[order]])
+    new = np.append(True, (held[:, 1:] != held[:, :-1]).any(axis=0))[: len(order)]
+    return held[0, new].astype(np.int64), held[2, new].astype(np.int32)
 
 
 def _wanted(requirements: Iterable[Counted], what: str) -> set[str]:

@@ -73,13 +73,14 @@ def check(
     for name in policy.sensitive:
         if name not in source.names:
             raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}")
-    columns = [column for columns in shown.values() for column in columns] + list(policy.sensitive)
+    owner = _owner(policy, source.names, source.label)
+    columns = [column for columns in shown.values() for column in columns] + [*policy.sensitive, *owner]
     _all_named(source.names, columns, policy, source.label)
     table = source.read(columns, as_text=columns)
     # Which values of a sensitive column are one, and which are missing, is the verifier's to say.
     table = pa.table(
         {
-            name: with_one_missing(name, table[name], () if name in policy.sensitive else policy.missing)
+            name: with_one_missing(name, table[name], () if name in (*policy.sensitive, *owner) else policy.missing)
             for name in columns
         }
     )
@@ -91,9 +92,23 @@ def check(
         shown,
         missing=policy.missing,
         values=policy.columns,
+        owner=policy.owner,
         limits=Limits(count_threads(threads)),
     )
     return Check(found, tuple(name for name in policy.identifiers if name in source.names))
+
+
+def _owner(policy: Policy, names: Sequence[str], label: str) -> tuple[str, ...]:
+    """The column that says whose a record is, where people are counted; refuses a table that does not have it."""
+    if policy.owner is None:
+        return ()
+    if policy.owner not in names:
+        raise PolicyError(
+            f"The policy counts people by {policy.owner!r}, and {label} has no such column, as no release has: people "
+            "can only be counted beside the original, which was done when it was released (see its certificate); "
+            "remove 'of' to count records."
+        )
+    return (policy.owner,)
 
 
 def _distinct(column: pa.ChunkedArray) -> pa.Array:

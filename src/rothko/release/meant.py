@@ -11,6 +11,7 @@ import pyarrow as pa
 from rothko.data.source.formats import is_text
 from rothko.errors import VerificationError
 from rothko.policy.policy import Policy
+from rothko.release.people import People, told_by_records
 from rothko.release.sql import Limits
 from rothko.release.truth import Told, ToldHashes, same
 from rothko.release.verify import Fingerprint, Verification, check_schema, verify
@@ -32,6 +33,8 @@ class Meant:
     """The columns that a file should have, with their types."""
     types: Mapping[str, pa.DataType] | None = None
     """Columns that were read as text, and have a type in the file."""
+    people: People | None = None
+    """Whose the records are, where people are counted."""
 
     def verified(self, data: Path | pa.Table, policy: Policy, limits: Limits) -> Verification:
         """Verify, and fail closed: also when rows or columns are not those that were meant to leave."""
@@ -41,13 +44,16 @@ class Meant:
         if odd:  # read by Arrow, in a pass of its own
             self._check_fingerprint(data, hashes, limits)
         found = verify(
-            data, policy.privacy, self.published, missing=policy.missing, values=policy.columns,
+            data, told_by_records(policy), self.published, missing=policy.missing, values=policy.columns,
             hashes=None if odd else hashes, limits=limits,
         )  # fmt: skip
         if found.columns != self.columns or found.rows != self.rows:
             raise VerificationError(
                 "Verification failed: the written table has other rows or columns than it should; nothing was released."
             )
+        if policy.owner is not None:
+            assert self.people is not None
+            found = self.people.verified(found, policy, self.published, limits)
         for finding in found.findings:
             if not finding.holds:
                 raise VerificationError(

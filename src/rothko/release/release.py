@@ -21,6 +21,7 @@ from rothko.data.source.guess import typed_text
 from rothko.data.source.source import Source
 from rothko.release.certificate import Certificate
 from rothko.release.meant import Meant
+from rothko.release.people import People
 from rothko.release.place import Place, place_of
 from rothko.release.recoding.recoding import Recoding
 from rothko.release.rows import Rows, columns_of, decoded
@@ -110,6 +111,8 @@ class Release(TableRelease):
     _sizes: NDArray[np.int64]
     _source: Source
     _threads: int = 1
+    _people: People | None = None
+    """Whose the records are, where people are counted."""
 
     @property
     def arrow(self) -> pa.Table:
@@ -155,7 +158,9 @@ class Release(TableRelease):
 
     def _meant(self, wanted: Fingerprint) -> Meant:
         rows = self._rows
-        return Meant(len(rows.classes), tuple(rows.columns), self._truth.told, wanted, rows.published_names)
+        return Meant(
+            len(rows.classes), tuple(rows.columns), self._truth.told, wanted, rows.published_names, people=self._people
+        )
 
     def _as_written(self, data: Path) -> Rows:
         """The rows; kept columns of a text file get their types back in a file that has types."""

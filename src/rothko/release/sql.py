@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -97,6 +97,13 @@ class Batches:
         """The Arrow C stream of one scan."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.read())
         return reader.__arrow_c_stream__(requested_schema)
+
+    def renamed(self, names: Sequence[str]) -> Batches:
+        """The same with other names of columns."""
+        schema = pa.schema([one.with_name(name) for one, name in zip(self.schema, names, strict=True)])
+        return Batches(
+            schema, lambda: (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in self.read())
+        )
 
 
 def literal(text: str) -> str:

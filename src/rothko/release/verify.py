@@ -3,12 +3,15 @@
 Nothing here knows how the classes were made. The verifier is given a table (the written file, or any
 table at all), the columns that may be known from elsewhere, and the requirements; classes are what
 ``GROUP BY`` says they are. A missing value is a value: it groups, and it counts.
+
+Where people are counted, the table must have the column that says whose a record is. A release has not: see
+:mod:`rothko.release.people`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -24,7 +27,7 @@ from rothko.errors import VerificationError
 from rothko.policy.column import Column
 from rothko.privacy.requirement import Requirement
 from rothko.release.formats.table import file_format
-from rothko.release.sql import UNLIMITED, Limits, literal
+from rothko.release.sql import UNLIMITED, Batches, Limits, literal
 from rothko.release.value_sql import is_missing, type_of, value_of
 
 Result = TypeVar("Result")
@@ -96,7 +99,7 @@ class Finding:
         """Plain data, as it stands in a certificate."""
         return {
             "requirement": self.requirement.name,
-            "of": self.requirement.column,
+            "of": self.requirement.owner or self.requirement.column,
             "over": None if self.requirement.over is None else list(self.requirement.over),
             "asked": _number(self.asked),
             "achieved": _number(self.achieved),
@@ -131,12 +134,13 @@ class Verification:
 
 
 def verify(
-    data: Path | pa.Table,
+    data: Path | pa.Table | Batches,
     requirements: Sequence[Requirement],
     quasi_identifiers: Mapping[str, Sequence[str]],
     *,
     missing: Sequence[str] = (),
     values: Mapping[str, Column] | None = None,
+    owner: str | None = None,
     hashes: RowHashes | None = None,
     limits: Limits = UNLIMITED,
 ) -> Verification:
@@ -145,42 +149,49 @@ def verify(
     Parameters
     ----------
     data
-        A written release (CSV, TSV, Parquet, Arrow), or an Arrow table.
+        A written release (CSV, TSV, Parquet, Arrow), or an Arrow table, whole or in batches.
     quasi_identifiers
         Quasi-identifier → the columns that publish it.
     missing
         Tokens that stand for a missing value.
     values
         Sensitive column → what the policy says of it: which of its values are one.
+    owner
+        The column that says whose a record is, where people are counted; a missing one is one person.
     hashes
         What tells the fingerprint of the rows, where it is asked for.
     limits
         What the counting may take; beyond its memory it goes on in files.
     """
     used = {column for columns in quasi_identifiers.values() for column in columns}
-    used |= {r.column for r in requirements if r.column is not None}
+    used |= {name for name in (owner, *(r.column for r in requirements)) if name is not None}
 
     def work(longest: int) -> Verification:
         with limits.connect() as connection:
             columns = open_table(connection, data, used if hashes is None else {*used, *hashes.names}, longest=longest)
             marks = NO_MARKS if hashes is None else hashes.of_rows(connection, columns)
-            return _verify(connection, columns, requirements, quasi_identifiers, missing, values or {}, marks)
+            whose = None
+            if owner is not None:
+                whose = value_of(connection, owner, _number_of(owner, columns), None, missing)
+            counting = _Counting(connection, marks, whose)
+            return _verify(counting, columns, requirements, quasi_identifiers, missing, values or {}, owner)
 
     return with_long_lines(work)
 
 
 def _verify(
-    connection: duckdb.DuckDBPyConnection,
+    counting: _Counting,
     columns: tuple[str, ...],
     requirements: Sequence[Requirement],
     quasi_identifiers: Mapping[str, Sequence[str]],
     missing: Sequence[str],
     values: Mapping[str, Column],
-    marks: tuple[str, str],
+    owner: str | None,
 ) -> Verification:
     """What the table ``released`` holds."""
+    connection = counting.connection
     everything = tuple(quasi_identifiers)
-    asked = _parts(requirements)
+    asked = _parts(requirements, owner)
     findings: dict[Requirement, Finding] = {}
     groups: dict[tuple[str, ...], list[Requirement]] = {everything: []}
     for requirement in asked:
@@ -193,29 +204,29 @@ def _verify(
         for (column, needs), about in _by_statistics(members).items():
             domain = None
             if column is None:
-                _group(connection, by, marks)
+                counting.group(by)
             else:
                 place = _number_of(column, columns)
                 value = value_of(connection, column, place, values.get(column), missing)
                 if needs == "moments":
-                    _measure(connection, by, column, place, value, missing, marks)
+                    counting.measure(by, column, place, value, missing)
                 else:
-                    _count(connection, by, value, marks)
+                    counting.count(by, value)
                     domain = _domain(connection, column)
             [(rows, count)] = connection.execute("SELECT coalesce(sum(size), 0), count(*) FROM class").fetchall()
             if over == everything:
                 classes = count
                 found = found or fingerprint(connection, "class")
-                marks = NO_MARKS  # once is enough
+                counting = replace(counting, marks=NO_MARKS)  # once is enough
             for requirement in about:
                 findings[requirement] = _find(connection, requirement, domain, count)
     return Verification(rows, columns, classes, tuple(findings[requirement] for requirement in asked), found)
 
 
-def _parts(requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
+def _parts(requirements: Sequence[Requirement], owner: str | None) -> tuple[Requirement, ...]:
     """The requirements and what they consist of, each once."""
     asked = list(requirements)
-    asked += [part for requirement in requirements for part in requirement.parts if part not in asked]
+    asked += [part for requirement in requirements for part in requirement.parts(owner) if part not in asked]
     return tuple(dict.fromkeys(asked))
 
 
@@ -230,71 +241,96 @@ def _by_statistics(requirements: Sequence[Requirement]) -> dict[tuple[str | None
     return groups or {(None, "size"): []}
 
 
-def _group(connection: duckdb.DuckDBPyConnection, by: Sequence[str], marks: tuple[str, str]) -> None:
-    """Make ``class(class, size, h, s)``."""
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE class AS "
-        f"SELECT row_number() OVER () AS class, count(*) AS size, {marks[0]} AS h, sum({marks[1]}) AS s "
-        f"FROM released GROUP BY {', '.join(by)}"
-    )
-
-
-def _count(connection: duckdb.DuckDBPyConnection, by: Sequence[str], value: str, marks: tuple[str, str]) -> None:
-    """Make ``class(class, size, h, s)`` and ``counted(class, value, c)``.
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """Tables about the classes of ``released``, made anew for each column; see :meth:`Requirement.sql`.
 
     Classes are numbered, so that nothing that follows groups by published values again.
     """
-    keys = ", ".join(by)
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE listed AS "
-        "SELECT row_number() OVER () AS class, sum(c)::BIGINT AS size, list(value) AS value, list(c) AS c, "
-        f"{marks[0]} AS h, sum(s) AS s FROM (SELECT {keys}, {value} AS value, count(*) AS c, sum({marks[1]}) AS s "
-        f"FROM released GROUP BY {keys}, value) GROUP BY {keys}"
-    )
-    connection.execute("CREATE OR REPLACE TEMP TABLE class AS SELECT class, size, h, s FROM listed")
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE counted AS SELECT class, unnest(value) AS value, unnest(c) AS c FROM listed"
-    )
 
+    connection: duckdb.DuckDBPyConnection
+    marks: tuple[str, str]
+    """SQL of the hashes of a row; see :class:`RowHashes`."""
+    whose: str | None
+    """SQL of the owner of a record, where people are counted."""
 
-def _measure(
-    connection: duckdb.DuckDBPyConnection,
-    by: Sequence[str],
-    name: str,
-    column: str,
-    value: str,
-    missing: Sequence[str],
-    marks: tuple[str, str],
-) -> None:
-    """Make ``class(class, size, present, squares, h, s)``: the count of numbers, and their squares around the mean.
+    def group(self, by: Sequence[str]) -> None:
+        """Make ``class(class, size, heads, h, s)``."""
+        heads = "count(*)" if self.whose is None else f"count(DISTINCT {self.whose})"
+        self.connection.execute(
+            "CREATE OR REPLACE TEMP TABLE class AS SELECT row_number() OVER () AS class, count(*) AS size, "
+            f"{heads} AS heads, {self.marks[0]} AS h, sum({self.marks[1]}) AS s FROM released GROUP BY {', '.join(by)}"
+        )
 
-    DuckDB's variance is Welford's. The numbers are shifted by the mean of the table first, so that large ones which
-    differ little keep their digits: whole numbers and decimals exactly.
-    """
-    kind = type_of(connection, column)
-    if pa.types.is_string(kind):
-        column, absent = f"trim({value})", f"{value} = ''"
-    else:
-        absent = is_missing(column, kind, missing)
-    connection.execute(
-        f"CREATE OR REPLACE TEMP VIEW numbers AS SELECT *, TRY_CAST({column} AS DOUBLE) AS x, {absent} AS absent "
-        "FROM released"
-    )
-    [(bad, centre)] = connection.execute(
-        "SELECT count(*) FILTER (NOT absent AND (x IS NULL OR NOT isfinite(x))), "
-        "coalesce(avg(x) FILTER (NOT absent AND isfinite(x)), 0) FROM numbers"
-    ).fetchall()
-    if bad or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
-        _count(connection, by, value, marks)
-        numbers = _domain(connection, name).numbers  # tells what is wrong with them
-        raise AssertionError(f"{len(numbers)} numbers were not read as such")
-    shifted = _shifted(connection, column, kind, centre)
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE class AS SELECT row_number() OVER () AS class, count(*) AS size, "
-        "count(x) AS present, coalesce(var_pop(x) * count(x), 0) AS squares, "
-        f"{marks[0]} AS h, sum(k) AS s FROM (SELECT {', '.join(by)}, CASE WHEN NOT absent THEN {shifted} END AS x, "
-        f"{marks[1]} AS k FROM numbers) GROUP BY {', '.join(by)}"
-    )
+    def count(self, by: Sequence[str], value: str) -> None:
+        """Make ``class(class, size, heads, h, s)``, ``counted(class, value, c, size, heads)`` and ``everyone``."""
+        keys, sql = ", ".join(by), self.connection
+        if self.whose is None:
+            sql.execute(
+                "CREATE OR REPLACE TEMP TABLE listed AS "
+                "SELECT row_number() OVER () AS class, sum(c)::BIGINT AS size, size AS heads, list(value) AS value, "
+                f"list(c) AS c, {self.marks[0]} AS h, sum(s) AS s FROM (SELECT {keys}, {value} AS value, "
+                f"count(*) AS c, sum({self.marks[1]}) AS s FROM released GROUP BY {keys}, value) GROUP BY {keys}"
+            )
+            held = "SELECT class, unnest(value) AS value, unnest(c) AS c, size, heads FROM listed"
+            everyone = "SELECT value, sum(c) AS c FROM counted GROUP BY value"
+        else:
+            # Each value once for each person that has it.
+            sql.execute(
+                "CREATE OR REPLACE TEMP TABLE listed AS SELECT row_number() OVER () AS class, "
+                "sum(r)::BIGINT AS size, count(DISTINCT whose) AS heads, list(value) AS value, "
+                f"{self.marks[0]} AS h, sum(s) AS s FROM ({self._pairs(keys, value)}) GROUP BY {keys}"
+            )
+            held = (
+                "SELECT class, value, count(*) AS c, size, heads FROM (SELECT class, unnest(value) AS value, size, "
+                "heads FROM listed) GROUP BY class, value, size, heads"
+            )
+            everyone = f"SELECT {value} AS value, count(DISTINCT {self.whose}) AS c FROM released GROUP BY value"
+        sql.execute("CREATE OR REPLACE TEMP TABLE class AS SELECT class, size, heads, h, s FROM listed")
+        sql.execute(f"CREATE OR REPLACE TEMP TABLE counted AS {held}")
+        sql.execute(f"CREATE OR REPLACE TEMP VIEW everyone AS {everyone}")
+
+    def _pairs(self, keys: str, value: str, rest: str = "", table: str = "released") -> str:
+        """What people have in each class: value and owner, with the records that say so."""
+        return (
+            f"SELECT {keys}, {value} AS value, {self.whose} AS whose, count(*) AS r, sum({self.marks[1]}) AS s{rest} "
+            f"FROM {table} GROUP BY {keys}, value, whose"
+        )
+
+    def measure(self, by: Sequence[str], name: str, column: str, value: str, missing: Sequence[str]) -> None:
+        """Make ``class(class, size, heads, present, squares, h, s)``: the numbers, and their squares around the mean.
+
+        DuckDB's variance is Welford's. The numbers are shifted by the mean of the table first, so that large ones which
+        differ little keep their digits: whole numbers and decimals exactly.
+        """
+        sql = self.connection
+        kind = type_of(sql, column)
+        if pa.types.is_string(kind):
+            column, absent = f"trim({value})", f"{value} = ''"
+        else:
+            absent = is_missing(column, kind, missing)
+        sql.execute(
+            f"CREATE OR REPLACE TEMP VIEW numbers AS SELECT *, TRY_CAST({column} AS DOUBLE) AS x, {absent} AS absent "
+            "FROM released"
+        )
+        [(bad, centre)] = sql.execute(
+            "SELECT count(*) FILTER (NOT absent AND (x IS NULL OR NOT isfinite(x))), "
+            "coalesce(avg(x) FILTER (NOT absent AND isfinite(x)), 0) FROM numbers"
+        ).fetchall()
+        if bad or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+            self.count(by, value)
+            numbers = _domain(sql, name).numbers  # tells what is wrong with them
+            raise AssertionError(f"{len(numbers)} numbers were not read as such")
+        keys, x = ", ".join(by), f"CASE WHEN NOT absent THEN {_shifted(sql, column, kind, centre)} END"
+        rows, size, heads = f"SELECT {keys}, {x} AS x, {self.marks[1]} AS s FROM numbers", "count(*)", "count(*)"
+        if self.whose is not None:
+            rows, size = self._pairs(keys, value, f", any_value({x}) AS x", "numbers"), "sum(r)::BIGINT"
+            heads = "count(DISTINCT whose)"
+        sql.execute(
+            f"CREATE OR REPLACE TEMP TABLE class AS SELECT row_number() OVER () AS class, {size} AS size, "
+            f"{heads} AS heads, count(x) AS present, coalesce(var_pop(x) * count(x), 0) AS squares, "
+            f"{self.marks[0]} AS h, sum(s) AS s FROM ({rows}) GROUP BY {keys}"
+        )
 
 
 def _shifted(connection: duckdb.DuckDBPyConnection, column: str, kind: pa.DataType, centre: float) -> str:
@@ -366,7 +402,7 @@ def _find(
 
 def open_table(
     connection: duckdb.DuckDBPyConnection,
-    data: Path | pa.Table,
+    data: Path | pa.Table | Batches,
     used: Collection[str],
     table: str = "released",
     *,
@@ -382,6 +418,9 @@ def open_table(
         places = [i for i, name in enumerate(names) if name in used]
         connection.register(table, data.select(places).rename_columns([f"c{i}" for i in places]))
         return tuple(names)
+    if isinstance(data, Batches):
+        connection.register(table, data.renamed([f"c{i}" for i in range(len(data.schema))]))
+        return tuple(data.schema.names)
     return file_format(data).view(connection, data, used, table, longest)
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rothko.data.domain import Domain
 from rothko.data.encode import Codes, Means, guide_of, make_line, rank, takes_guide
 from rothko.data.line import Line
-from rothko.data.schema import Schema, left_as_text
+from rothko.data.schema import Schema, columns_read, left_as_text
 from rothko.data.source.source import PIECE_ROWS, Source
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.distinct import Distinct
@@ -112,7 +112,7 @@ class _Reading:
 
     @classmethod
     def of(cls, source: Source, policy: Schema, threads: int, rows: int) -> _Reading:
-        names = tuple(name for name in source.names if name not in policy.identifiers)
+        names = columns_read(source.names, policy)
         return cls(source, names, frozenset(left_as_text(policy)), threads, rows)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:

@@ -233,6 +233,8 @@ def _buckets(row: Row, requirements: Sequence[Requirement]) -> Buckets | None:
     from rothko.kernels.rules import SHARE
 
     asked = []
+    if row.encoded.owner is not None:  # several records of a group may be of one person
+        return None
     for requirement in requirements:
         rule = _rule(row.encoded, requirement)
         if rule is not None and rule.kind == SHARE and rule.ratio[0] < rule.ratio[1]:
@@ -268,10 +270,9 @@ def _turns(values: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _rule(encoded: Encoded, requirement: Requirement) -> Rule | None:
-    """What is asked of sensitive values."""
-    if requirement.column is None:
-        return None
-    return requirement.rule(encoded.sensitive[requirement.column].domain)
+    """What is asked of sensitive values, or of people."""
+    about = encoded.owner if requirement.owner is not None else encoded.sensitive.get(requirement.column or "")
+    return None if about is None else requirement.rule(about.domain)
 
 
 def _loss(row: Row, groups: Groups) -> float:

@@ -1,7 +1,9 @@
 """Which requirements of a policy count: over each set of quasi-identifiers those that no other implies.
 
 Fung, Wang, Yu, TKDE 2007, section 2: where QIDj is a subset of QIDi and kj ≤ ki, what holds over QIDi holds over QIDj,
-whose groups are unions of groups of QIDi. That is true of every monotone requirement, not of k-anonymity alone.
+whose groups are unions of groups of QIDi. That is true of every monotone requirement, not of k-anonymity alone. Where
+people are counted it is true of what asks for people or for values that occur, and of nothing that asks for shares: two
+groups of the same people may each have half of them with a value, and together all.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ def sets_of(requirements: Sequence[Requirement], names: Sequence[str]) -> tuple[
     'k-anonymity with k = 5 over age follows from k-anonymity with k = 10 over age, sex, and is not asked by itself'
     """
     over = [_named(requirement, names) for requirement in requirements]
+    people = any(requirement.owner is not None for requirement in requirements)
+    inherited = [not people or one.by_presence or one.needs == "size" for one in requirements]
     kept: list[int] = []
     notes = []
     for i, requirement in enumerate(requirements):
@@ -43,6 +47,7 @@ def sets_of(requirements: Sequence[Requirement], names: Sequence[str]) -> tuple[
             j
             for j, other in enumerate(requirements)
             if j != i and set(over[i]) <= set(over[j]) and implies(other, requirement)
+            if inherited[i] or set(over[i]) == set(over[j])
             # Of two that imply each other the first counts.
             if j < i or not (set(over[j]) <= set(over[i]) and implies(requirement, other))
         ]
@@ -69,7 +74,7 @@ def implies(one: Requirement, other: Requirement) -> bool:
     (True, False)
     """
     if isinstance(other, KAnonymity):
-        return one.least >= other.k
+        return one.least >= other.k if other.of is None else isinstance(one, KAnonymity) and _people(one) >= other.k
     if type(one) is not type(other):
         return False
     for parameter in fields(other):
@@ -84,6 +89,11 @@ def implies(one: Requirement, other: Requirement) -> bool:
             continue
         return False
     return True
+
+
+def _people(requirement: KAnonymity) -> int:
+    """The fewest people of a class: k records may be of one."""
+    return 1 if requirement.of is None else requirement.k
 
 
 def _named(requirement: Requirement, names: Sequence[str]) -> tuple[str, ...]:
