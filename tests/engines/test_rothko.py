@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.chooser import FrequencyGroup
+from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore, gathered
 from rothko.engines.driver import Driver
@@ -111,6 +112,11 @@ class ToyStore:
     def count(self, tree: Tree, nodes: Sequence[int], wanted: Wanted) -> list[FrequencyGroup]:
         route = tree.route({node: i for i, node in enumerate(nodes)})
         return count(self.batches, route, *tree.regions(nodes), self.job.outline.lines, wanted)
+
+    def people(
+        self, tree: Tree, nodes: Sequence[int], owner: str, wanted: Sequence[Sequence[Spans]]
+    ) -> list[list[Zone]]:
+        return collect(self.batches, tree.route({node: i for i, node in enumerate(nodes)}), owner, wanted)
 
     def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> tuple[list[ToyStore], Statistics]:
         route = tree.route({leaf: i for i, leaf in enumerate(leaves)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import rothko as rk
 from rothko.data.encode import encode
 from rothko.data.typed import typed
+from rothko.engines.disk.store import DiskStore
 from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning
 from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity, Requirement
@@ -133,6 +135,67 @@ def test_mondrian_cuts_for_people_as_its_twin_does(columns: dict[str, list[Any]]
     expected = mondrian.mondrian(encoded.lines, records, allowed, relaxed=relaxed)
     order, starts = found.order.tolist(), found.starts.tolist()
     assert [sorted(order[a:b]) for a, b in pairwise(starts)] == [one.records for one in expected]
+
+
+# ── larger than memory ───────────────────────────────────────────────────────────────────────────
+
+
+def on_disk(seed: int) -> tuple[dict[str, list[Any]], Policy]:
+    """A table in which some people have far more records than others, so that few records may be of one."""
+    cells = random.Random(seed)
+    columns = table_of(seed, 400, 3)
+    columns[WHO] = [who if cells.random() < 0.6 else who % 7 for who in columns[WHO]]
+    columns["c"] = [cells.choice("pqrstuvw") for _ in columns["a"]]
+    policy = policy_for(
+        {name: column for name, column in columns.items() if name != "c"},
+        [{"k-anonymity": {"k": 5, "of": WHO}}, {"p-sensitive": {"p": 2, "k": 3, "of": "s"}}],
+    )
+    tree = {"tree": {"left": {"p": ["p"], "qr": ["q", "r"]}, "right": ["s", "t", "u", "v", "w"]}}
+    more = {"c": {"role": "quasi-identifier", "hierarchy": tree}}
+    return columns, policy.but(columns=policy.columns | more)
+
+
+def boxes(release: Any) -> list[tuple[Any, ...]]:
+    return sorted(zip(*(map(str, column) for column in release.classes.to_pydict().values()), strict=True))
+
+
+def test_rothko_t_makes_the_classes_of_people_that_memory_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for: list[int] = []
+    exactly = DiskStore.people
+    monkeypatch.setattr(DiskStore, "people", lambda *given: asked_for.append(1) or exactly(*given))  # type: ignore[func-returns-value]
+    for seed in range(8):
+        columns, policy = on_disk(seed)
+        expected = rk.anonymize(columns, policy, engine="memory")
+        found = rk.anonymize(columns, policy.but(engine={"rothko-t": {"records_at_once": 25}}))
+        assert boxes(found) == boxes(expected)
+        assert found.certificate.to_dict()["requirements"] == expected.certificate.to_dict()["requirements"]
+    assert asked_for  # the number of records does not always tell
+
+
+def test_every_engine_keeps_k_people(disk_engine: str, tmp_path: Path) -> None:
+    for seed in range(4):
+        columns, policy = on_disk(seed)
+        columns["row"] = list(range(len(columns["a"])))
+        policy = policy.but(
+            columns=policy.columns | {"row": {"role": "keep"}}, engine={disk_engine: {"records_at_once": 60}}
+        )
+        release = rk.anonymize(columns, policy)
+        rows = release.arrow.to_pydict()
+        rows[WHO] = [columns[WHO][i] for i in rows["row"]]
+        groups = classes_of(rows, ("a", "b", "c"))
+        assert len(groups) > 5
+        for requirement in policy.privacy:
+            assert all(people.satisfies(requirement, members, rows, WHO) for members in groups)
+        # Written once more, they are counted once more.
+        saved = release.save(tmp_path / f"{disk_engine}{seed}.csv").certificate
+        assert saved.verification.findings == release.certificate.verification.findings
+
+
+def test_shares_of_people_are_refused_on_disk_with_what_can_be_asked(disk_engine: str) -> None:
+    columns, policy = on_disk(0)
+    policy = policy.but(privacy=(*policy.privacy, {"entropy-l-diversity": {"l": 2, "of": "s"}}), engine=disk_engine)
+    with pytest.raises(PolicyError, match=r"entropy-l-diversity of s with l = 2 .*people \(of: patient"):
+        rk.anonymize(columns, policy)
 
 
 # ── a table of visits ────────────────────────────────────────────────────────────────────────────

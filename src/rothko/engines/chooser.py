@@ -13,7 +13,7 @@ in which they would be chosen, the first that is allowable wins, and few are ask
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
+from rothko.engines.crowd import Crowd, Spans, Zone
 from rothko.kernels.boxes import TINY
 from rothko.kernels.mondrian.gain import LABEL, SURE
 from rothko.kernels.mondrian.nodes import GAIN, MEDIAN, SELECTION
@@ -52,6 +53,8 @@ class FrequencySet:
     """Targets that are numbers: n and Σx, in multiples of their unit."""
     codes: NDArray[np.integer] | None = None
     """The code of each row, where they do not follow each other."""
+    people: Callable[[], Zone] | None = None
+    """Asks who has the codes of :meth:`Chooser.undecided`, where that can be found out."""
 
 
 FrequencyGroup = Sequence[FrequencySet]
@@ -85,6 +88,12 @@ class Chooser:
     allowed: Allowed
     checks: bool
     """Whether anything but the number of records is asked."""
+    crowd: Crowd | None = None
+    """The people of the table, where they are counted."""
+
+    def undecided(self, group: FrequencyGroup) -> list[Spans]:
+        """Line by line, the codes in parts of so few records that it must be asked how many people these are of."""
+        return [_Values(self, line, given).undecided() for line, given in zip(self.lines, group, strict=True)]
 
     def first_phase(self) -> int:
         """The criterion that begins."""
@@ -288,9 +297,42 @@ class _Values:
         good = np.ones(len(places), dtype=np.bool_)
         left, whole = self._statistics(edges), self._statistics(np.array([len(self.codes)]))
         right = _less(whole, left)
-        held = self.chooser.allowed(left, 2) & self.chooser.allowed(right, 2)
+        first, last = self.span
+        starts = self.codes[np.minimum(edges, len(self.codes) - 1)].astype(np.int64)
+        held = self._allowed(left, 2, np.full(len(edges), first), starts)
+        if held.any():
+            held[held] = self._allowed(_some(right, held), 2, starts[held], np.full(int(held.sum()), last + 1))
         good[order] = held
         return good
+
+    def _allowed(self, stats: Statistics, parts: int, first: Ints, after: Ints) -> NDArray[np.bool_]:
+        """Which groups of records, with codes from the first up to the second, may be parts of a cut."""
+        crowd = self.chooser.crowd
+        if crowd is None:
+            return self.chooser.allowed(stats, parts)
+        sure = replace(stats, people=crowd.fewest(stats.size))
+        held = self.chooser.allowed(sure, parts)
+        if self.given.people is not None:
+            possible = self.chooser.allowed(replace(stats, people=stats.size), parts) & (stats.size < crowd.sure)
+            for i in np.flatnonzero(possible & ~held).tolist():
+                there = self.given.people().people(int(first[i]), int(after[i]))
+                held[i] = self.chooser.allowed(replace(stats.row(i), people=np.array([there])), parts)[0]
+        return held
+
+    def undecided(self) -> Spans:
+        """The codes of parts with so few records that it must be asked how many people these are of."""
+        crowd = self.chooser.crowd
+        assert crowd is not None
+        if len(self.codes) < 2:
+            return ()
+        if self.line.kind is Kind.TREE:
+            small = self.child_sizes < crowd.sure
+            return tuple((int(a), int(b) + 1) for a, b in zip(*(span[small] for span in self.child_spans), strict=True))
+        first, last = self.span
+        ends = np.append(self.codes, last + 1)
+        low = int(np.searchsorted(self.before, crowd.sure)) - 1
+        high = int(np.searchsorted(self.before, self.records - crowd.sure, side="right"))
+        return (first, int(ends[low])), (int(ends[high]), last + 1)
 
     def _statistics(self, edges: Ints) -> Statistics:
         """The sums of all values before each of some rising places."""
@@ -338,8 +380,9 @@ class _Values:
             return False
         if not self.chooser.checks:
             return True
-        edges = self._split()[2]
-        return bool(self.chooser.allowed(_between(self._statistics(edges[1:])), len(edges) - 1).all())
+        first, last, edges = self._split()
+        parts = _between(self._statistics(edges[1:]))
+        return bool(self._allowed(parts, len(edges) - 1, first, last + 1).all())
 
     def cut_children(self, a: int, phase: int) -> Cut:
         """The specialisation to the children."""
@@ -421,6 +464,16 @@ def _less(whole: Statistics, left: Statistics) -> Statistics:
         left.domains,
         {name: whole.histograms[name] - h for name, h in left.histograms.items()},
         {name: whole.moments[name] - m for name, m in left.moments.items()},
+    )
+
+
+def _some(stats: Statistics, which: NDArray[np.bool_]) -> Statistics:
+    """The sums of some groups."""
+    return Statistics(
+        stats.size[which],
+        stats.domains,
+        {name: h[which] for name, h in stats.histograms.items()},
+        {name: m[which] for name, m in stats.moments.items()},
     )
 
 

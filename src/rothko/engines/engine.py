@@ -103,11 +103,14 @@ class Engine:
                 "relaxed Mondrian parts equal values by the order of records, which only the engine memory knows; "
                 "set relaxed: false, or engine: memory."
             )
-        if policy.owner is not None:
-            raise PolicyError(
-                f"people (of: {policy.owner}) are counted in memory, and engine {self.name} counts records; raise "
-                "--memory, or set engine: memory."
-            )
+        for requirement in policy.privacy if policy.owner is not None else ():
+            if not (requirement.by_presence or requirement.needs == "size"):
+                raise PolicyError(
+                    f"{requirement.describe()} is about shares of people (of: {policy.owner}), which do not add up "
+                    f"over parts of a table, and engine {self.name} was "
+                    f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or ask for "
+                    "distinct-l-diversity, p-sensitive or p-alpha."
+                )
         for task in models(policy.workload):
             beyond = [name for name in task.features or () if name not in policy.quasi_identifiers]
             if beyond:

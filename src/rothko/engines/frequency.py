@@ -17,13 +17,11 @@ from rothko.data.domain import Domain
 from rothko.data.line import Line
 from rothko.data.survey.coded import Coded
 from rothko.engines.chooser import FrequencyGroup, FrequencySet
+from rothko.engines.crowd import Route, people_asked
 from rothko.privacy.requirement import Requirement
-from rothko.privacy.statistics import Statistics
+from rothko.privacy.statistics import Owners, Statistics
 from rothko.progress import each
 from rothko.workload.criteria import Criteria
-
-Route = Callable[[Coded], NDArray[np.int32]]
-"""The node of each record, -1 for one that is not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +34,10 @@ class Wanted:
     """Column → (codes, 3): 1, x and x² of each code."""
     numbers: dict[str, NDArray[np.int64]]
     """Column → (codes, 2): 1 and x of each code, in multiples of its unit."""
+    owner: str | None = None
+    """Whose a record is, where people are counted."""
+    people: int = 0
+    """How many people of a part are enough to know."""
 
     @classmethod
     def by(
@@ -44,6 +46,8 @@ class Wanted:
         requirements: Sequence[Requirement],
         criteria: Criteria | None,
         targets: Sequence[str],
+        *,
+        owner: str | None = None,
     ) -> Wanted:
         """What some requirements and criteria need."""
         from rothko.kernels.mondrian.gain import KIND, LABEL, NUMBERS
@@ -52,7 +56,7 @@ class Wanted:
         moments: dict[str, NDArray[np.float64]] = {}
         numbers: dict[str, NDArray[np.int64]] = {}
         for requirement in requirements:
-            for part in requirement.parts():
+            for part in requirement.parts(owner):
                 if part.column is None or part.needs == "size":
                     continue
                 domain = domains[part.column]
@@ -69,7 +73,7 @@ class Wanted:
                 at, values = int(criteria.targets[t, NUMBERS]), len(domains[name].values)
                 whole = criteria.numbers[at : at + values]
                 numbers[name] = np.column_stack([np.ones_like(whole), whole])
-        return cls(histograms, moments, numbers)
+        return cls(histograms, moments, numbers, owner, 0 if owner is None else people_asked(requirements, owner))
 
     @property
     def bytes(self) -> int:
@@ -90,7 +94,11 @@ class Wanted:
             present = codes < len(table)
             sums = [np.bincount(held[present], weights=table[codes[present], i], minlength=count) for i in range(3)]
             moments[name] = np.column_stack(sums)
-        return Statistics(np.bincount(held, minlength=count), domains, histograms, moments)
+        owners = None
+        if self.owner is not None:
+            owners = Owners.of(held, count, coded.values[self.owner][there], self.people)
+        people = None if owners is None else owners.counts
+        return Statistics(np.bincount(held, minlength=count), domains, histograms, moments, people, owners)
 
 
 def sizes(wanted: Wanted, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int64]:

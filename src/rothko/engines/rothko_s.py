@@ -71,6 +71,7 @@ class Sample:
         self._chooser = replace(
             chooser,
             allowed=confident(job.requirements, options, sample.rows, population),
+            crowd=None if job.outline.owner is None else job.crowd(sample.values[job.outline.owner]),
             least=fewest(job.requirements, options, sample.rows, population),
             checks=True,
         )

@@ -10,9 +10,11 @@ allowable cut divides, is a class by itself and stays where it is. The classes a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from rothko.engines.chooser import Chooser, Cut, FrequencyGroup
+from rothko.engines.crowd import Level
 from rothko.engines.driver import Driver, Growth
 from rothko.engines.frequency import Wanted, sizes
 from rothko.engines.store import Store
@@ -43,8 +45,17 @@ class AllRecords:
         return needed <= self.frequency
 
     def groups(self, top: Tree, nodes: Sequence[int]) -> Iterable[tuple[int, FrequencyGroup]]:
-        """The nodes with their frequency groups, from one pass."""
-        return zip(nodes, self.store.count(top, nodes, self.wanted), strict=True)
+        """The nodes with their frequency groups, from one pass; and from another, if it must be, who is in them."""
+        groups = self.store.count(top, nodes, self.wanted)
+        if self.chooser.crowd is None:
+            return zip(nodes, groups, strict=True)
+        asked = [self.chooser.undecided(group) for group in groups]
+        level = Level(partial(self.store.people, top, nodes, self.chooser.crowd.column), asked)
+        with_people = [
+            [replace(one, people=partial(level.zone, i, a)) for a, one in enumerate(group)]
+            for i, group in enumerate(groups)
+        ]
+        return zip(nodes, with_people, strict=True)
 
     def choose(self, group: FrequencyGroup, phase: int) -> Cut | None:
         """The best cut that is allowable by definition."""

@@ -13,8 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.chooser import Chooser, FrequencyGroup, exactly
+from rothko.engines.crowd import Crowd, Spans, Zone, people_asked
 from rothko.engines.frequency import Wanted
 from rothko.engines.part import LargeClass, Part
 from rothko.engines.tree import Tree
@@ -52,6 +56,15 @@ class Store(Protocol):
 
         ``tree`` is rooted at the records of this store; its :meth:`~rothko.engines.tree.Tree.route` sends a record to
         its node. :func:`rothko.engines.frequency.count` counts batches of codes, and its sums add up over machines.
+        """
+        ...
+
+    def people(
+        self, tree: Tree, nodes: Sequence[int], owner: str, wanted: Sequence[Sequence[Spans]]
+    ) -> list[list[Zone]]:
+        """Who has some codes of each line in each of some nodes, in one pass: by :func:`rothko.engines.crowd.collect`.
+
+        Asked where people are counted and the number of records does not tell enough of them.
         """
         ...
 
@@ -102,9 +115,19 @@ class Job:
             targets=targets,
             least=fewest(self.requirements),
             allowed=exactly(self.requirements),
-            checks=any(r.column is not None for r in self.requirements),
+            checks=any(r.column is not None or r.owner is not None for r in self.requirements),
+            crowd=self.crowd(),
         )
-        return chooser, Wanted.by(self.outline.domains, self.requirements, found, targets)
+        wanted = Wanted.by(self.outline.domains, self.requirements, found, targets, owner=self.outline.owner)
+        return chooser, wanted
+
+    def crowd(self, among: NDArray[np.int32] | None = None) -> Crowd | None:
+        """The people of the table, or among some records of theirs, where people are counted."""
+        owner = self.outline.owner
+        if owner is None:
+            return None
+        counts = self.outline.domains[owner].counts if among is None else np.bincount(among)
+        return Crowd.of(owner, counts, people_asked(self.requirements, owner))
 
     def finish(self, coded: Coded, tree: Tree, node: int) -> Part:
         """Go on in memory with the records of a leaf."""

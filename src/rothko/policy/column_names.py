@@ -27,6 +27,9 @@ IDENTIFIERS = {
     r"comment|remark|note|memo|free ?text": "free text, in which anybody may be named",
 }
 """Pattern → what it is, and it leads to one person."""
+_DIFFERENT = ("a number given to one person", "a number given to one", "an e-mail address")
+SHARED = {pattern: what for pattern, what in IDENTIFIERS.items() if what not in _DIFFERENT}
+"""Of these, what several people may have: names, addresses, telephones."""
 NUMBER_OF_A_PERSON = "id|mrn|ssn"
 """Names of numbers that tell people apart, so that one which repeats tells that a person has several records."""
 ABOUT = (

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rothko.data.schema import Role
 from rothko.data.source.source import PIECE_ROWS, Source
-from rothko.data.typed import with_one_missing
+from rothko.data.typed import WHOLE, stored_as_text, with_one_missing
 from rothko.errors import InputError
-from rothko.policy.column_names import NUMBER_OF_A_PERSON, named
+from rothko.policy.column_names import MEASURES, NUMBER_OF_A_PERSON, SHARED, named
 from rothko.policy.policy import Policy
 
 
@@ -39,16 +40,30 @@ def repeated(source: Source, policy: Policy) -> str:
 
 
 def _identifiers(policy: Policy) -> Iterator[str]:
-    """The columns that name a person by their role, or that are kept and are called as a number given to one."""
+    """The columns that tell people apart: by their role, unless they are called as something that people share, such as
+    a name; or that are kept and are called as a number given to one person.
+    """
     for name, column in policy.columns.items():
-        if column.role is Role.IDENTIFIER or (column.role is Role.KEEP and named(NUMBER_OF_A_PERSON, name)):
+        number, shared = named(NUMBER_OF_A_PERSON, name), named(SHARED, name) or named(MEASURES, name)
+        if (column.role is Role.KEEP and number) or (column.role is Role.IDENTIFIER and (number or not shared)):
             yield name
 
 
 def _values(name: str, column: pa.ChunkedArray, policy: Policy) -> tuple[int, int]:
-    """How many different values there are, and how many records have one; 0 of what cannot be compared."""
+    """How many different values there are, and how many records have one; 0 where they do not tell people apart.
+
+    Those are texts and whole numbers: a column of amounts or dates was dropped for another reason.
+    """
     try:
         present = with_one_missing(name, column, policy.missing).drop_null()
     except InputError:
         return 0, 0
-    return len(present.unique()), len(present)
+    values = present.unique()
+    words = values.cast(pa.string()) if pa.types.is_dictionary(values.type) else values
+    if pa.types.is_string(words.type):
+        kind = stored_as_text(words)
+        amounts = kind == "number" and not pc.all(pc.match_substring_regex(words, WHOLE), min_count=0).as_py()
+        tells = kind not in ("date", "timestamp") and not amounts
+    else:
+        tells = pa.types.is_integer(words.type) or (pa.types.is_decimal(words.type) and words.type.scale == 0)
+    return (len(values), len(present)) if tells else (0, 0)

@@ -142,8 +142,9 @@ class PSensitive(Requirement):
         return self._confident(stats, sampling)
 
     def _confident(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
-        """The values of the sample are in the population for certain; k by its own test."""
-        return np.asarray((self.scores(stats) >= self.p) & (stats.size >= sampling.fewest(self.k)))
+        """The values and the people of the sample are in the population for certain; k records by their own test."""
+        enough = stats.size >= sampling.fewest(self.k) if stats.people is None else stats.people >= self.k
+        return np.asarray((self.scores(stats) >= self.p) & enough)
 
     def rule(self, domain: Domain) -> Rule | None:
         """Counts values as they appear."""

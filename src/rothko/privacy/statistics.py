@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -39,6 +40,31 @@ class Counted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Owners:
+    """The people of m groups by their codes: all of them, or so many that there are enough."""
+
+    lists: tuple[NDArray[np.int32], ...]
+    enough: int
+
+    def __add__(self, other: Owners) -> Owners:
+        both = zip(self.lists, other.lists, strict=True)
+        return Owners(tuple(np.union1d(one, two)[: self.enough] for one, two in both), self.enough)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many each group has, or enough."""
+        return np.array([len(one) for one in self.lists], dtype=np.int64)
+
+    @classmethod
+    def of(cls, group: NDArray[np.integer], groups: int, codes: NDArray[np.int32], enough: int) -> Owners:
+        """From the group and the owner of each record."""
+        pairs = np.unique(group.astype(np.int64) << 32 | codes)
+        ends = np.searchsorted(pairs, np.arange(groups + 1) << 32)
+        held = (pairs & 0xFFFFFFFF).astype(np.int32)
+        return cls(tuple(held[a : min(b, a + enough)] for a, b in pairwise(ends.tolist())), enough)
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """The sums of m groups of records, one row each."""
 
@@ -52,6 +78,8 @@ class Statistics:
     """Sensitive column → (m, 3): n, Σx and Σx² of the deviations that are not missing."""
     people: NDArray[np.int64] | None = None
     """Number of different people, or fewer for certain; None where records have no owner."""
+    owners: Owners | None = None
+    """Who they are, where groups are to be joined."""
 
     @property
     def heads(self) -> NDArray[np.int64]:
@@ -63,12 +91,18 @@ class Statistics:
         return self.size if self.people is None else np.asarray(self.histograms[name].sum(axis=1))
 
     def __add__(self, other: Statistics) -> Statistics:
-        assert self.people is None, "people of two groups may be the same"
+        owners = None
+        if self.people is not None:
+            assert self.owners is not None, "people of two groups may be the same"
+            assert other.owners is not None
+            owners = self.owners + other.owners
         return Statistics(
             self.size + other.size,
             self.domains,
             {name: h + other.histograms[name] for name, h in self.histograms.items()},
             {name: m + other.moments[name] for name, m in self.moments.items()},
+            None if owners is None else owners.counts,
+            owners,
         )
 
     def row(self, i: int) -> Statistics:
@@ -80,6 +114,7 @@ class Statistics:
             {name: h[one] for name, h in self.histograms.items()},
             {name: m[one] for name, m in self.moments.items()},
             None if self.people is None else self.people[one],
+            None if self.owners is None else Owners(self.owners.lists[one], self.owners.enough),
         )
 
     @classmethod

@@ -36,6 +36,7 @@ from rothko.release.large_class import Shuffle, add_up, publish_class
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant
 from rothko.release.measured import NewMeter
+from rothko.release.people import Growing
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding.branches import Branches
@@ -209,6 +210,7 @@ class Sink:
         """Some of the rows: their columns are those of all parts."""
         self._told: Told | None = None
         self._fingerprint = Fingerprint()
+        self._people = None if policy.owner is None else Growing(stream.spill, policy)
         self._open = ExitStack()
         self._sql = self._open.enter_context(stream.limits.connect())
         self._beside = self._open.enter_context(ThreadPoolExecutor(1))
@@ -276,6 +278,9 @@ class Sink:
         check_coverage(values, classes, encoded.lines, published, connection=self._sql)
         self._fingerprint += ToldHashes(told, is_text(self._file.path)).expected(self._sql)
         self._told = self._told or told.of_nobody()
+        if self._people is not None:
+            assert encoded.owner is not None
+            self._people.add(encoded.owner.codes, published, kept, classes)
 
     def _note_types(self, kept: pa.Table) -> None:
         """What the texts of a kept column are so far: a type that all of them have."""
@@ -301,7 +306,8 @@ class Sink:
         assert first is not None
         assert told is not None
         meant = Meant(
-            self._fingerprint.rows, tuple(first.columns), told, self._fingerprint, first.published_names, first.schema
+            self._fingerprint.rows, tuple(first.columns), told, self._fingerprint, first.published_names, first.schema,
+            people=None if self._people is None else self._people.people(),
         )  # fmt: skip
         kinds = dict(zip(first.kept.column_names, first.kept.schema.types, strict=True))
         return Written(meant, lost, types, kinds, frozenset(self._file.escaped))

@@ -49,9 +49,11 @@ class Outline:
     lines: tuple[Line, ...]
     """One per quasi-identifier, in the order of the policy."""
     domains: dict[str, Domain]
-    """The sensitive columns and the targets of models, with counts over the whole table."""
+    """The sensitive columns, the targets of models, and whose a record is, with counts over the whole table."""
     sensitive: tuple[str, ...]
     targets: tuple[str, ...]
+    owner: str | None = None
+    """Whose a record is, where people are counted: one of the domains."""
 
     def nobody(self) -> Coded:
         """None of its records."""
@@ -66,6 +68,7 @@ class Outline:
             coded.codes,
             {name: held[name] for name in self.sensitive},
             {name: held[name] for name in self.targets},
+            owner=None if self.owner is None else held[self.owner],
         )
 
 

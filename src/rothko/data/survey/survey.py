@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.domain import Domain
-from rothko.data.encode import Codes, Means, guide_of, make_line, rank, takes_guide
+from rothko.data.encode import Codes, Means, guide_of, make_line, rank, refuse_nobody, takes_guide
 from rothko.data.line import Line
 from rothko.data.schema import Schema, columns_read, left_as_text
 from rothko.data.source.source import PIECE_ROWS, Source
@@ -221,7 +221,8 @@ def survey(
     read = _Reading.of(source, policy, threads, rows)
     tasks = policy.models
     targets = tuple(dict.fromkeys(task.target for task in tasks))
-    released = tuple(dict.fromkeys((*policy.sensitive, *targets)))
+    owner = () if policy.owner is None else (policy.owner,)
+    released = tuple(dict.fromkeys((*policy.sensitive, *targets, *owner)))
     with side_by_side(threads) as run:
         reservoir = Reservoir(sample, seed)
         counted = (*policy.quasi_identifiers, *released)
@@ -231,6 +232,8 @@ def survey(
         del found
         grids = {name: Grid(name, sampled[name], policy) for name in policy.quasi_identifiers if name not in ranked}
         domains = {name: ranked[name].domain(name) for name in released}
+        for name in owner:
+            refuse_nobody(name, int(domains[name].counts[-1]), reservoir.seen)
         places = {name: ranked[name].lookup(None, len(ranked[name].values)) for name in released}
         means: dict[str, Means] = {}
         if tasks:
@@ -243,7 +246,8 @@ def survey(
             for name in policy.quasi_identifiers
         ]
         del ranked  # lines and lookups have what is needed of it
-        outline = Outline(reservoir.seen, tuple(line for line, _ in on_lines), domains, policy.sensitive, targets)
+        lines = tuple(line for line, _ in on_lines)
+        outline = Outline(reservoir.seen, lines, domains, policy.sensitive, targets, policy.owner)
         kept = tuple(name for name in source.names if name in policy.sensitive + policy.kept)
         lookups = dict(zip(policy.quasi_identifiers, (look for _, look in on_lines), strict=True))
         stream = Stream(reservoir.seen, read, kept, lookups, places)

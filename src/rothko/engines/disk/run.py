@@ -99,6 +99,7 @@ def row_bytes(source: Source, policy: Request) -> int:
     """What a record takes, as codes and as columns that are released as they are."""
     kept = [name for name in source.names if name in policy.sensitive + policy.kept]
     codes = 4 * (len(policy.quasi_identifiers) + len(policy.sensitive) + len(policy.workload))
+    codes += 0 if policy.owner is None else 4
     first = source.peek(kept) if kept else None
     return codes + (0 if first is None else -(-first.nbytes // first.num_rows))
 

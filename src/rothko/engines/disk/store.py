@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from rothko.data.survey.coded import Coded, Records
 from rothko.engines.chooser import FrequencyGroup
+from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.spilled import Spilled
 from rothko.engines.disk.trim import give_back
@@ -58,6 +59,12 @@ class DiskStore:
         route = tree.route({node: i for i, node in enumerate(nodes)})
         low, high = tree.regions(nodes)
         return count(self._pass("count"), route, low, high, self.job.outline.lines, wanted, threads=self.job.threads)
+
+    def people(
+        self, tree: Tree, nodes: Sequence[int], owner: str, wanted: Sequence[Sequence[Spans]]
+    ) -> list[list[Zone]]:
+        """Who has some codes of each line in each of some nodes, in one pass."""
+        return collect(self._pass("count"), tree.route({node: i for i, node in enumerate(nodes)}), owner, wanted)
 
     def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> tuple[list[DiskStore], Statistics]:
         """Write the records to one file per leaf, and count exactly what is wanted."""
