@@ -53,7 +53,7 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
 
 
 def _release(path: Path, k: int) -> Path:
-    policy = Policy.quick([*QUASI, "class"], qi=QUASI, k=k)
+    policy = Policy.quick([*QUASI, "class"], qi=QUASI, keep="class", k=k)
     out = path.with_name("release" + path.suffix)
     return prepare(path, policy).save(out, overwrite=True).data
 
@@ -132,7 +132,8 @@ def _command_line(folder: Path) -> list[Case]:
     rothko = str(Path(sys.executable).with_name("rothko"))
     small = folder / "small.csv"
     pcsv.write_csv(agrawal(30_000, seed=2), small)
-    command = [rothko, "anonymize", str(small), "--qi", ",".join(QUASI), "--k", "10", "--overwrite", "--out"]
+    asked = ["--qi", ",".join(QUASI), "--keep", "class", "--k", "10", "--overwrite"]
+    command = [rothko, "anonymize", str(small), *asked, "--out"]
     fresh = os.environ | {"NUMBA_CACHE_DIR": str(folder / "numba")}
     cases = [report("rothko --help", best(lambda: _call([rothko, "--help"])), 0.5, "", " s")]
     for title, bound in (("first run ever, 30,000 records, compiling", 25.0), ("second run", 3.0)):

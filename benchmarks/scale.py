@@ -70,8 +70,8 @@ def _release(path: Path, engine: str, memory: str) -> tuple[Run, dict[str, Any]]
     rothko = str(Path(sys.executable).with_name("rothko"))
     out = path.with_name(f"{path.stem}-{engine}")
     found = _process(
-        rothko, "anonymize", str(path), "--qi", ",".join(QUASI), "--k", "1000", "--engine", engine, "--memory", memory,
-        "--out", str(out), "--overwrite",
+        rothko, "anonymize", str(path), "--qi", ",".join(QUASI), "--keep", "class", "--k", "1000", "--engine", engine,
+        "--memory", memory, "--out", str(out), "--overwrite",
     )  # fmt: skip
     return found, json.loads((out / "certificate.json").read_text())
 

@@ -45,7 +45,7 @@ def _against_tree(
     model: DecisionTreeClassifier | DecisionTreeRegressor,
     least: int,
 ) -> Case:
-    policy = Policy.quick(table.column_names, qi=QUASI, k=50).but(workload=(task,))
+    policy = Policy.quick(table.column_names, qi=QUASI, keep_rest=True, k=50).but(workload=(task,))
     x = np.column_stack([table[name].to_numpy() for name in QUASI]).astype(np.float32)
     y = table[task.target].to_numpy()
     threads = count_threads(None)
@@ -64,7 +64,7 @@ def _against_tree(
 def _against_median(folder: Path, table: pa.Table) -> list[Case]:
     people = folder / "people.parquet"
     pq.write_table(table, people)
-    plain = Policy.quick(table.column_names, qi=QUASI, k=50)
+    plain = Policy.quick(table.column_names, qi=QUASI, keep_rest=True, k=50)
 
     def release(workload: tuple[Task, ...]) -> None:
         prepare(people, plain.but(workload=workload)).save(folder / "release.parquet", overwrite=True)

@@ -90,7 +90,7 @@ def census_policy(dimensions: int = len(QUASI_IDENTIFIERS), **privacy: int) -> P
     trees = {name: tree for name, tree in TREES.items() if name in quasi}
     made = Policy.quick(
         (*QUASI_IDENTIFIERS, SENSITIVE), qi=quasi, sensitive=[SENSITIVE],
-        identifiers=QUASI_IDENTIFIERS[dimensions:], k=2, hierarchies=trees,
+        drop=QUASI_IDENTIFIERS[dimensions:], k=2, hierarchies=trees,
     )  # fmt: skip
     return required(made, **privacy)
 
@@ -106,7 +106,8 @@ def adult(folder: Path) -> tuple[pa.Table, Policy]:
     """Adult without records that have missing values, as the paper has it."""
     table = csv.read_csv(folder / "adult/adult_arx.csv")
     trees = {n: str(folder / f"adult/hierarchies/adult_hierarchy_{n}.csv") for n in ADULT if n != "age"}
-    return table, Policy.quick(table.column_names, qi=ADULT, sensitive=["salary-class"], k=2, hierarchies=trees)
+    made = Policy.quick(table.column_names, qi=ADULT, sensitive="salary-class", keep_rest=True, k=2, hierarchies=trees)
+    return table, made
 
 
 def with_values(table: pa.Table, values: int) -> pa.Table:

@@ -73,7 +73,9 @@ def people(
 def people_policy(table: pa.Table, *, k: int, workload: Iterable[Any] = ()) -> Policy:
     """All attributes are quasi-identifiers, and all else is kept."""
     hierarchies = {name: {"tree": tree} for name, tree in TREES.items()}
-    return Policy.quick(table.column_names, qi=ATTRIBUTES, k=k, hierarchies=hierarchies, workload=workload)
+    return Policy.quick(
+        table.column_names, qi=ATTRIBUTES, keep_rest=True, k=k, hierarchies=hierarchies, workload=workload
+    )
 
 
 # ── real
@@ -116,7 +118,7 @@ def _hours(folder: Path) -> Dataset:
 def _adult(folder: Path, quasi: Sequence[str], target: str, task: Any) -> Dataset:
     table = pq.read_table(folder / "adult/adult_uci.parquet", columns=[*quasi, target])
     trees = {name: str(folder / f"adult/hierarchies/adult_hierarchy_{name}.csv") for name in ADULT_TREES}
-    policy = Policy.quick(table.column_names, qi=quasi, k=2, hierarchies=trees, workload=[task(target)])
+    policy = Policy.quick(table.column_names, qi=quasi, keep=target, k=2, hierarchies=trees, workload=[task(target)])
     return Dataset(table, policy, target)
 
 
@@ -127,7 +129,7 @@ def _contraceptives(folder: Path) -> Dataset:
     trees = {"Weducation": education, "Heducation": education}
     trees |= dict.fromkeys(("religion", "working", "occupation", "exposure"), "flat")
     quasi = [name for name in table.column_names if name != "method"]
-    policy = Policy.quick(table.column_names, qi=quasi, k=2, hierarchies=trees, workload=[Classify("method")])
+    policy = Policy.quick(table.column_names, qi=quasi, keep="method", k=2, hierarchies=trees, classify="method")
     return Dataset(table, policy, "method")
 
 
@@ -136,7 +138,7 @@ def _survey(folder: Path) -> Dataset:
     table = pq.read_table(folder / "acs_income_2018/acs_income_2018.parquet", columns=[*SURVEY, "Income"])
     drawn = np.random.default_rng(0).permutation(table.num_rows)[:SURVEY_RECORDS]
     trees = {"State": str(folder / "acs_income_2018/hierarchies/acs_income_2018_hierarchy_State.csv")}
-    policy = Policy.quick(table.column_names, qi=SURVEY, k=2, hierarchies=trees, workload=[Regress("Income")])
+    policy = Policy.quick(table.column_names, qi=SURVEY, keep="Income", k=2, hierarchies=trees, regress="Income")
     return Dataset(table.take(pa.array(np.sort(drawn))), policy, "Income")
 
 

@@ -113,7 +113,7 @@ def timed(run: Run, folder: Path) -> dict[str, Any]:
 
 def _do(run: Run, folder: Path) -> dict[str, Any]:
     workload = [Classify("class")] if run.guided else []
-    policy = Policy.quick([*ATTRIBUTES, "class"], qi=ATTRIBUTES, k=run.k, workload=workload)
+    policy = Policy.quick([*ATTRIBUTES, "class"], qi=ATTRIBUTES, keep="class", k=run.k, workload=workload)
     if run.tuples is not None:
         return _engine(run, policy, folder)
     prepared = prepare(run.path, policy, engine=run.engine, memory=run.memory, threads=1, spill_dir=folder)

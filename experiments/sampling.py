@@ -147,7 +147,9 @@ def quality(target: str, k: int, sample: int, records: int, seed: int) -> Scores
     table = _people(records, seed)
     task = Classify("class") if target == "C2" else Regress(target)
     asked = table.select([*ATTRIBUTES, task.target])
-    policy = Policy.quick([*asked.column_names, RECORD], qi=ATTRIBUTES, k=k, workload=[task], method=TO_THE_END)
+    policy = Policy.quick(
+        [*asked.column_names, RECORD], qi=ATTRIBUTES, keep_rest=True, k=k, workload=[task], method=TO_THE_END
+    )
     made = sampled(asked, policy, sample=sample, seed=seed)
     if target == "C2":
         labels = table["class"].combine_chunks().dictionary_encode().indices.to_numpy()
@@ -190,7 +192,8 @@ def pruned(part: str, bound: float, sample: int, test: Test, records: int, seed:
         asked = {"recursive-l-diversity": {"c": 1, "l": int(bound), "of": "zipcode"}}
     else:
         asked = {"variance-diversity": {"v": bound, "of": "salary"}}
-    policy = Policy.quick([*ATTRIBUTES, RECORD], qi=quasi, sensitive=sensitive, k=2).but(privacy=[asked])
+    policy = Policy.quick([*ATTRIBUTES, RECORD], qi=quasi, sensitive=sensitive, keep_rest=True, k=2)
+    policy = policy.but(privacy=[asked])
     made = sampled(table, policy, sample=sample, seed=seed, test=test, tallest=SHORT)
     path = (part, f"{bound:g}", str(sample), test)
     return {("pruned", *path): made.pruned, ("nonminimal", *path): float(not made.minimal)}

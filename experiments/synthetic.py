@@ -163,7 +163,7 @@ def select_people(trial: int, ks: Sequence[int]) -> Scores:
     """One table of 1,000 records: how many too many the three boxes return together."""
     table = people(trial, [], n=RECORDS)
     every = people_policy(table, k=2)
-    two = Policy.quick(table.column_names, qi=("salary", "age"), k=2)
+    two = Policy.quick(table.column_names, qi=("salary", "age"), keep_rest=True, k=2)
     tasks = tuple(Select(where) for where in queries())
     methods = {MEDIAN: (every, ()), RESTRICTED: (two, ()), SELECTION: (every, tasks)}
     whole = Select(" or ".join(f"({where})" for where in queries())).predicate

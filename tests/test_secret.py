@@ -54,7 +54,7 @@ def test_keys_in_files(tmp_path: Path) -> None:
 
 def test_a_certificate_tells_where_the_secret_comes_from_and_not_what_it_is() -> None:
     people = pd.DataFrame({"age": [30] * 8, "note": [f"n{i}" for i in range(8)]})
-    policy = rk.Policy.quick(people.columns, qi=["age"], k=2, method="hilbert")
+    policy = rk.Policy.quick(people.columns, qi=["age"], keep="note", k=2, method="hilbert")
     text = rk.anonymize(people, policy, key=KEY).certificate.to_json()
     assert '"key": "given"' in text
     assert KEY.hex() not in text

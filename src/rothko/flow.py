@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -22,13 +22,12 @@ from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import columns_read, counts_texts, left_as_text, match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
-from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
 from rothko.engines import ENGINES, Engine
 from rothko.engines.options import RothkoS
-from rothko.engines.plan import check_fits, choose_engine
+from rothko.engines.plan import as_bytes, check_fits, choose_engine
 from rothko.errors import InfeasibleError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING
 from rothko.methods.anatomy import refuse as refuse_anatomy
@@ -37,9 +36,10 @@ from rothko.methods.method import Method
 from rothko.methods.ties import with_hidden_ties
 from rothko.metrics.loss import loss_of_groups
 from rothko.metrics.meter import LossMeter, Lost
-from rothko.policy.draft import Draft, as_policy
+from rothko.policy.asked import AnyPolicy, Asked
 from rothko.policy.policy import Policy
 from rothko.policy.repeated import repeated
+from rothko.policy.words import Words, takes
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, count_threads, silent
 from rothko.release.anatomy import AnatomyRelease, two_tables
@@ -59,18 +59,20 @@ from rothko.release.verify import Verification
 from rothko.secret import Secret
 
 
+@takes(Words)
 def anonymize(
     data: Any,
-    policy: Policy | Draft | str | Path | Mapping[str, Any],
+    policy: AnyPolicy | None = None,
     *,
     engine: str | None = None,
     seed: int = 0,
     key: bytes | None = None,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
+    **words: Unpack[Words],
 ) -> Release | StoredRelease | AnatomyRelease:
     """Make a release of a table and verify it.
 
@@ -79,7 +81,12 @@ def anonymize(
     data
         A path (CSV, TSV, Parquet, Arrow), a pandas, Polars or Arrow table, a DuckDB relation, a dict of arrays.
     policy
-        A policy, a path to one, the same as plain data, or a draft.
+        A policy, a path to one, its text (YAML), the same as plain data, or a draft. Or none, and in its place:
+    qi, sensitive, drop, keep, keep_rest, k, l, missing, types, hierarchies
+        What :meth:`rothko.Policy.quick` takes: ``qi=["age", "zip"], sensitive="disease", drop="name", k=10``. Every
+        column must be named, or ``keep_rest=True`` be said.
+    classify, regress, select, aggregate, workload, method, publish
+        The same; they go with a policy, too: tasks are added to its own, the others take the place of its own.
     engine
         Overrides the policy's engine.
     seed
@@ -91,7 +98,8 @@ def anonymize(
     threads
         All cores where it is None.
     memory
-        The most bytes that the process may take; a table that needs more goes to an engine on disk.
+        The most bytes that the process may take, such as ``2_000_000_000`` or ``"2GB"``; a table that needs more goes
+        to an engine on disk.
     spill_dir
         Where engines on disk make their private folder; the system's folder for temporary files by default.
 
@@ -99,44 +107,46 @@ def anonymize(
     --------
     >>> import rothko as rk
     >>> people = {"age": [23, 27, 31, 35], "disease": ["flu", "cold", "flu", "asthma"]}
-    >>> policy = rk.Policy.quick(people, qi=["age"], sensitive=["disease"], k=2)
-    >>> sorted(set(rk.anonymize(people, policy).table["age"].tolist()))
+    >>> release = rk.anonymize(people, qi="age", sensitive="disease", k=2)
+    >>> sorted(set(release.table["age"].tolist()))
     ['[23, 27]', '[31, 35]']
     """
     release = prepare(
         data, policy, engine=engine, seed=seed, key=key, threads=threads, memory=memory, spill_dir=spill_dir, csv=csv,
-        progress=progress,
+        progress=progress, **words,
     )  # fmt: skip
     if isinstance(release, Stream):
         return release.store()
     return release.verified()
 
 
+@takes(Words)
 def prepare(
     data: Any,
-    policy: Policy | Draft | str | Path | Mapping[str, Any],
+    policy: AnyPolicy | None = None,
     *,
     engine: str | None = None,
     seed: int = 0,
     key: bytes | None = None,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
+    **words: Unpack[Words],
 ) -> Release | Stream | AnatomyRelease:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
-    policy = as_policy(policy)
-    threads = count_threads(threads)
+    threads, memory = count_threads(threads), as_bytes(memory)
     secret = Secret.of(key)
+    table = Asked.of(data, policy, words, csv=csv)
+    table.policy.method.check(table.policy)
+    source, policy = table.source, table.settled()
     if policy.order == "keep":
         warnings.warn(
             "order: keep leaves the rows in the order of the input, which may tell who is who.",
             PrivacyWarning,
             stacklevel=3,
         )
-    policy.method.check(policy)
-    source = open_source(data, csv=csv, asked=policy.columns)
     match(source.names, policy, source.label)
     if told := repeated(source, policy):
         warnings.warn(told, PrivacyWarning, stacklevel=3)

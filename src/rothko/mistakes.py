@@ -1,12 +1,15 @@
 """Mistakes in what a person wrote: what is wrong, where, and what to write instead, as one sentence.
 
-Whatever reads a parameter tells its mistakes with the path to it; a policy file adds the line.
+Whatever reads a parameter tells its mistakes with the path to it; a policy file adds the line. What to write is said in
+the words of whoever asked: options on the command line, keywords in Python (:func:`said`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from rothko.errors import PolicyError, nearest
@@ -85,6 +88,61 @@ def hint(name: object, known: Iterable[str]) -> str:
     names = list(known)
     begun = [candidate for candidate in names if candidate.startswith(str(name))] if name else []
     return nearest(begun[0] if len(begun) == 1 else str(name), names)
+
+
+_IN_PYTHON = {
+    **{f"--{name}": f"csv=CsvOptions({name}={{}})" for name in ("delimiter", "quote", "encoding", "header")},
+    "--show-values": "`values` of this error",
+    "--force": "method={{'topdown': {{'force': {}}}}}",
+}
+"""Options that are not simply a keyword of the same name."""
+_options = False
+"""Whether this process speaks of options: it was started from the command line."""
+
+
+@contextmanager
+def speaking_of_options() -> Iterator[None]:
+    """Say what to write as options of the command line, not as keywords of Python."""
+    global _options  # not of a context: the threads of a run speak as it does
+    before, _options = _options, True
+    try:
+        yield
+    finally:
+        _options = before
+
+
+def said(option: str, value: object = None) -> str:
+    """How a person gives an option: as such on the command line, as a keyword in Python.
+
+    Parameters
+    ----------
+    option
+        Its name on the command line.
+    value
+        What to give; True and False switch it on and off, None leaves the value open.
+
+    Examples
+    --------
+    >>> said("--spill-dir"), said("--keep", ["age", "sex"]), said("--header", False)
+    ('spill_dir=…', "keep=['age', 'sex']", 'csv=CsvOptions(header=False)')
+    >>> with speaking_of_options():
+    ...     said("--spill-dir"), said("--keep", ["age", "sex"]), said("--header", False)
+    ('--spill-dir', '--keep age,sex', '--no-header')
+    """
+    if _options:
+        if value is None or value is True:
+            return option
+        if value is False:
+            return f"--no-{option.removeprefix('--')}"
+        text = ",".join(value) if isinstance(value, list) else str(value)
+        return f"{option} {shlex.quote(text)}"
+    keyword = option.removeprefix("--").replace("-", "_")
+    return _IN_PYTHON.get(option, f"{keyword}={{}}").format("…" if value is None else repr(value))
+
+
+def said_together(options: Mapping[str, object]) -> str:
+    """How a person gives several options at once."""
+    return (" " if _options else ", ").join(said(option, value) for option, value in options.items())
 
 
 def show(value: object) -> str:

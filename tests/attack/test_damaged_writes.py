@@ -42,7 +42,7 @@ PEOPLE = pa.table(
     }
 )
 POLICY = rk.Policy.quick(
-    PEOPLE.column_names, identifiers=["name"], qi=["age", "sex"], sensitive=["disease"], k=3, l=2
+    PEOPLE.column_names, drop=["name"], qi=["age", "sex"], sensitive=["disease"], keep=["pay", "note"], k=3, l=2
 )  # fmt: skip
 EXPECTED = oracle.Expected(
     rows=PEOPLE.to_pylist(),

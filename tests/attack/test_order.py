@@ -60,7 +60,7 @@ def people() -> pa.Table:
 
 
 def policy(names: list[str], **changes: Any) -> rk.Policy:
-    return rk.Policy.quick(names, identifiers=["name"], qi=["age"], sensitive=["disease"], k=5, **changes)
+    return rk.Policy.quick(names, drop=["name"], qi=["age"], sensitive=["disease"], keep_rest=True, k=5, **changes)
 
 
 @pytest.fixture(params=[".parquet", ".feather"])
@@ -170,7 +170,7 @@ def test_rows_are_in_an_order_of_what_they_show(method: Any) -> None:
     Whoever could tell the class of each row would know who stood near whom in the input.
     """
     table = pa.table({"age": [30] * 60, "sex": ["f"] * 60, "row": list(range(60))})
-    asked = rk.Policy.quick(table.column_names, qi=["age", "sex"], k=4, method=method)
+    asked = rk.Policy.quick(table.column_names, qi=["age", "sex"], keep="row", k=4, method=method)
     orders = [list(range(60)), list(range(60))[::-1], random.Random(2).sample(range(60), 60)]
     released = [
         rk.anonymize(table.take(pa.array(order)), asked, seed=7, key=KEY, threads=1).table["row"].to_pylist()
@@ -194,7 +194,7 @@ PARTING = {name: method for name, method in LOCAL.items() if name != "cluster"}
 
 def halves(method: Any, times: int, **options: Any) -> list[frozenset[str]]:
     """Which of the four stand in the class of the youngest, in each of some runs."""
-    asked = rk.Policy.quick(["age", "row"], qi=["age"], k=3, method=method)
+    asked = rk.Policy.quick(["age", "row"], qi=["age"], keep="row", k=3, method=method)
     found = []
     for _ in range(times):
         rows = rk.anonymize(tied(), asked, seed=0, threads=1, **options).table.to_pylist()

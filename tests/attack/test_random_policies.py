@@ -45,7 +45,9 @@ def test_the_same_seed_draws_the_same_case() -> None:
 
 def expected(**changes: object) -> oracle.Expected:
     rows = [{"name": f"person-{i}", "age": 20 + i, "s": "ab"[i % 2], "row": i} for i in range(8)]
-    policy = rk.Policy.quick(["name", "age", "s", "row"], identifiers=["name"], qi=["age"], sensitive=["s"], k=4, l=2)
+    policy = rk.Policy.quick(
+        ["name", "age", "s", "row"], drop=["name"], qi=["age"], sensitive=["s"], keep="row", k=4, l=2
+    )
     whole = oracle.Expected(
         rows=rows,
         quasi={"age": oracle.Quasi(oracle.interval(int), ("age",))},

@@ -22,7 +22,10 @@ def test_a_limit_decides_whether_a_file_is_recoded_in_pieces(
     pq.write_table(patients(500, seed=1), "people.parquet")
     pq.write_table(patients(300, seed=2), "new.parquet")
     assert (
-        rothko("anonymize", "people.parquet", "--qi", "sex,zip", "--drop", "name", "--k", 5, "--out", "out").code == 0
+        rothko(
+            "anonymize", "people.parquet", "--qi", "sex,zip", "--drop", "name", "--keep-rest", "--k", 5, "--out", "out"
+        ).code
+        == 0
     )
     whole, batches = Source.read, Source.batches
     calls = []

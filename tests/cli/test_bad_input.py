@@ -45,7 +45,7 @@ privacy:
 - distinct-l-diversity: {l: 2, of: disease}
 """
 
-QUICK = "--qi age,sex --sensitive disease --drop name --out out.csv"
+QUICK = "--qi age,sex --sensitive disease --drop name --keep-rest --out out.csv"
 BY_POLICY = "anonymize people.csv --policy policy.yaml --out out.csv"
 FAR = ROWS * 200
 """Enough rows for the bad one to lie beyond what is sniffed."""
@@ -110,13 +110,15 @@ def raw(*rows: str) -> dict[str, Content]:
 
 
 STRANGE = [row.replace(",m,", f",{SECRET}{i % 2},") for i, row in enumerate(ROWS[::2])]
-AGE = "anonymize age.parquet --qi age --k 2 --out out.parquet"
+AGE = "anonymize age.parquet --qi age --drop note --k 2 --out out.parquet"
 REFUSED = {
     # the table
-    "no file": Case("anonymize nobody.csv --qi age --k 2 --out out.csv", "There is no file 'nobody.csv'"),
-    "a folder": Case("anonymize . --qi age --k 2 --out out.csv", "is a folder"),
+    "no file": Case("anonymize nobody.csv --qi age --keep-rest --k 2 --out out.csv", "There is no file 'nobody.csv'"),
+    "a folder": Case("anonymize . --qi age --keep-rest --k 2 --out out.csv", "is a folder"),
     "unknown ending": Case(
-        "anonymize people.xlsx --qi age --k 2 --out out.csv", "rothko does not know", {"people.xlsx": PEOPLE}
+        "anonymize people.xlsx --qi age --keep-rest --k 2 --out out.csv",
+        "rothko does not know",
+        {"people.xlsx": PEOPLE},
     ),
     "empty file": Case(f"anonymize people.csv {QUICK} --k 2", "people.csv is empty", {"people.csv": ""}),
     "empty parquet": Case(AGE, "is empty", {"age.parquet": b""}),
@@ -147,20 +149,22 @@ REFUSED = {
     "null bytes": Case(
         f"anonymize people.csv {QUICK} --k 2", "not a text file", {"people.csv": PEOPLE.replace("-", "\0").encode()}
     ),
-    "junk called gzip": Case("anonymize people.csv.gz --qi age --k 2 --out out.csv", "gzip", {"people.csv.gz": JUNK}),
+    "junk called gzip": Case(
+        "anonymize people.csv.gz --qi age --keep-rest --k 2 --out out.csv", "gzip", {"people.csv.gz": JUNK}
+    ),
     "parquet cut short": Case(AGE, "cut short", {"age.parquet": cut_short}),
     "parquet damaged": Case(AGE, "damaged", {"age.parquet": damaged}),
     "text called parquet": Case(AGE, "not a Parquet file", {"age.parquet": PEOPLE}),
     "arrow cut short": Case(
-        "anonymize age.arrow --qi age --k 2 --out out.csv", "cut short", {"age.arrow": arrow_cut_short}
+        "anonymize age.arrow --qi age --keep-rest --k 2 --out out.csv", "cut short", {"age.arrow": arrow_cut_short}
     ),
     "infinity in CSV": Case(
-        "anonymize people.csv --qi income --k 2 --out out.csv",
+        "anonymize people.csv --qi income --drop name --keep-rest --k 2 --out out.csv",
         "'income' has infinite numbers",
         people(*ROWS, ROWS[0].replace("1000.5", "inf")),
     ),
     "infinity far down in CSV": Case(
-        "anonymize people.csv --qi income --k 2 --out out.csv",
+        "anonymize people.csv --qi income --drop name --keep-rest --k 2 --out out.csv",
         "'income' has infinite numbers",
         people(*FAR, ROWS[0].replace("1000.5", "-inf")),
     ),
@@ -183,7 +187,7 @@ REFUSED = {
         f"anonymize people.csv {QUICK} --k 2 --l 4", "distinct-l-diversity of disease with l = 4", code=3
     ),
     "l without a sensitive column": Case(
-        "anonymize people.csv --qi age --l 2 --out out.csv", "needs a sensitive column"
+        "anonymize people.csv --qi age --keep-rest --l 2 --out out.csv", "needs a sensitive column"
     ),
     "no privacy": Case(f"anonymize people.csv {QUICK}", "no privacy is asked for"),
     "no quasi-identifier": Case("anonymize people.csv --k 2 --out out.csv", "--qi"),
@@ -193,13 +197,18 @@ REFUSED = {
         {"policy.yaml": POLICY.replace("quasi-identifier", "keep")},
     ),
     "unknown --qi": Case(
-        "anonymize people.csv --qi aeg --k 2 --out out.csv", "'aeg' is not a column of the table; did you mean 'age'?"
+        "anonymize people.csv --qi aeg --keep-rest --k 2 --out out.csv",
+        "'aeg' is not a column of the table; did you mean 'age'?",
     ),
     "unknown --sensitive": Case(
-        "anonymize people.csv --qi age --sensitive diseases --k 2 --out out.csv", "did you mean 'disease'?"
+        "anonymize people.csv --qi age --keep-rest --sensitive diseases --k 2 --out out.csv", "did you mean 'disease'?"
     ),
-    "unknown --drop": Case("anonymize people.csv --qi age --drop nmae --k 2 --out out.csv", "did you mean 'name'?"),
-    "two roles": Case("anonymize people.csv --qi age --drop age --k 2 --out out.csv", "'age' is asked for as"),
+    "unknown --drop": Case(
+        "anonymize people.csv --qi age --keep-rest --drop nmae --k 2 --out out.csv", "did you mean 'name'?"
+    ),
+    "two roles": Case(
+        "anonymize people.csv --qi age --keep-rest --drop age --k 2 --out out.csv", "'age' is asked for as"
+    ),
     "unknown method": Case(f"anonymize people.csv {QUICK} --k 2 --method mondrain", "did you mean 'mondrian'?"),
     "unknown method over a policy": Case(f"{BY_POLICY} --method mondrain", "did you mean 'mondrian'?"),
     "unknown form": Case(f"{BY_POLICY} --publish rage", "did you mean 'range'?"),
@@ -398,7 +407,7 @@ REFUSED = {
         {"x.json": '{"format": "rothko recoding 1", "tree": {}}'},
     ),
     "check without requirements": Case("check people.csv", "--policy"),
-    "check an unknown column": Case("check people.csv --qi aeg --k 2", "did you mean 'age'?"),
+    "check an unknown column": Case("check people.csv --qi aeg --keep-rest --k 2", "did you mean 'age'?"),
     "check what the policy does not fit": Case(
         "check people.csv --policy policy.yaml", "columns.agee", policy("age:", "agee:")
     ),
@@ -505,7 +514,7 @@ def released(rothko: Callable[..., Any], command: str) -> list[dict[str, str]]:
 
 def test_a_column_that_is_missing_throughout_is_published_missing(rothko, folder):
     lay_out(folder, people(*(f"{SECRET},{20 + i},,,1,flu" for i in range(6))))
-    rows = released(rothko, "anonymize people.csv --qi age,sex,zip --drop name --k 2 --out out.csv")
+    rows = released(rothko, "anonymize people.csv --qi age,sex,zip --keep-rest --drop name --k 2 --out out.csv")
     assert {row["sex"] for row in rows} == {""}
     assert {row["zip"] for row in rows} == {""}
     assert {row["age"] for row in rows} == {"[20, 22]", "[23, 25]"}
@@ -513,7 +522,7 @@ def test_a_column_that_is_missing_throughout_is_published_missing(rothko, folder
 
 def test_a_column_of_one_value_is_published_as_it_is(rothko, folder):
     lay_out(folder, people(*(f"{SECRET},{20 + i},f,02139,7.50,flu" for i in range(6))))
-    rows = released(rothko, "anonymize people.csv --qi age,sex,income --drop name --k 2 --out out.csv")
+    rows = released(rothko, "anonymize people.csv --qi age,sex,income --keep-rest --drop name --k 2 --out out.csv")
     assert {row["sex"] for row in rows} == {"f"}
     assert {float(row["income"]) for row in rows} == {7.5}
     assert {row["zip"] for row in rows} == {"02139"}
@@ -521,14 +530,16 @@ def test_a_column_of_one_value_is_published_as_it_is(rothko, folder):
 
 def test_nan_is_missing(rothko, folder):
     lay_out(folder, {"age.parquet": parquet("age", [1.5, 2.5, math.nan, math.nan, None, 3.5])})
-    rows = released(rothko, "anonymize age.parquet --qi age --drop note --k 2 --out out.csv")
+    rows = released(rothko, "anonymize age.parquet --qi age --keep-rest --drop note --k 2 --out out.csv")
     assert sorted(row["age"] for row in rows) == ["", "", "", "[1.5, 3.5]", "[1.5, 3.5]", "[1.5, 3.5]"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow"])
 def test_missing_values_are_written_in_every_format(ending: str, rothko, folder):
     lay_out(folder, {"age.parquet": parquet("age", [1, 2, None, None, None, 3])})
-    ran = rothko("anonymize", "age.parquet", "--qi", "age", "--drop", "note", "--k", 2, "--out", f"out.{ending}")
+    ran = rothko(
+        "anonymize", "age.parquet", "--qi", "age", "--keep-rest", "--drop", "note", "--k", 2, "--out", f"out.{ending}"
+    )
     assert ran.code == 0, ran.err
     if ending in ("csv", "tsv"):
         text = Path(f"out.{ending}").read_text(encoding="utf-8").splitlines()
@@ -536,7 +547,7 @@ def test_missing_values_are_written_in_every_format(ending: str, rothko, folder)
     else:
         shown = (pq if ending == "parquet" else feather).read_table(f"out.{ending}")["age"].to_pylist()
     assert sorted(shown, key=str) == [None] * 3 + ["[1, 3]"] * 3
-    assert rothko("check", f"out.{ending}", "--qi", "age", "--k", 3).code == 0
+    assert rothko("check", f"out.{ending}", "--qi", "age", "--keep-rest", "--k", 3).code == 0
 
 
 @pytest.mark.parametrize("before", [0, 300])
@@ -544,7 +555,7 @@ def test_nan_in_csv_is_missing(before: int, rothko, folder):
     """Wherever it stands: the type of a column does not depend on the order of the rows."""
     ages = ["7.5"] * before + ["1.5", "2.5", "NaN", "nan", "", "3.5"]
     lay_out(folder, people(*(f"{SECRET},{age},m,1,1,flu" for age in ages)))
-    rows = released(rothko, "anonymize people.csv --qi age --drop name --k 3 --out out.csv")
+    rows = released(rothko, "anonymize people.csv --qi age --keep-rest --drop name --k 3 --out out.csv")
     ages = sorted(row["age"] for row in rows if row["age"] != "7.5")
     assert ages == ["", "", "", "[1.5, 3.5]", "[1.5, 3.5]", "[1.5, 3.5]"]
 
@@ -562,14 +573,18 @@ def test_empty_cells_do_not_hide_what_a_column_holds(before: int, rothko, folder
 def test_infinity_may_be_listed_as_missing(rothko, folder):
     """What the error about infinite numbers advises."""
     lay_out(folder, {"age.parquet": parquet("age", [1.5, 2.5, math.inf, -math.inf])})
-    rows = released(rothko, "anonymize age.parquet --qi age --drop note --missing inf,-inf --k 2 --out out.csv")
+    rows = released(
+        rothko, "anonymize age.parquet --qi age --keep-rest --drop note --missing inf,-inf --k 2 --out out.csv"
+    )
     assert sorted(row["age"] for row in rows) == ["", "", "[1.5, 2.5]", "[1.5, 2.5]"]
 
 
 def test_cells_of_10_000_characters(rothko, folder):
     long = "x" * 9_999
     lay_out(folder, people(*(f"{SECRET},{20 + i // 2},{long}{i % 2},1,1,{long}" for i in range(8))))
-    rows = released(rothko, "anonymize people.csv --qi age,sex --sensitive disease --drop name --k 2 --out out.csv")
+    rows = released(
+        rothko, "anonymize people.csv --qi age,sex --keep-rest --sensitive disease --drop name --k 2 --out out.csv"
+    )
     assert len(rows) == 8
     assert {row["disease"] for row in rows} == {long}
     assert all(row["sex"] in ("*", f"{long}0", f"{long}1", f"{{{long}0, {long}1}}") for row in rows)
@@ -650,7 +665,7 @@ def test_a_full_disk_leaves_nothing_behind(what: str, out: str, rothko, folder, 
     rows = {"data": FAR, "recoding": [f"n,{i},m,1,1,flu" for i in range(400)], "certificate": ROWS}[what]
     lay_out(folder, people(*rows))
     (folder / "there").mkdir()
-    command = ["anonymize", "people.csv", "--qi", "age", "--drop", "name", "--k", "2", "--out"]
+    command = ["anonymize", "people.csv", "--qi", "age", "--keep-rest", "--drop", "name", "--k", "2", "--out"]
     assert rothko(*command, f"fine/{out}" if "." not in out else out.replace("out.", "fine.")).code == 0
     written = {p.name: p.stat().st_size for p in folder.rglob("*") if "people" not in p.name and p.is_file()}
     certificate = next(size for name, size in written.items() if "certificate" in name)
@@ -668,7 +683,19 @@ def test_a_full_disk_leaves_nothing_behind(what: str, out: str, rothko, folder, 
 
 def test_a_full_disk_while_recoding_or_generating(rothko, folder):
     lay_out(folder, people(*FAR))
-    command = ["anonymize", "people.csv", "--qi", "age,sex", "--drop", "name", "--k", "2", "--out", "out"]
+    command = [
+        "anonymize",
+        "people.csv",
+        "--qi",
+        "age,sex",
+        "--keep-rest",
+        "--drop",
+        "name",
+        "--k",
+        "2",
+        "--out",
+        "out",
+    ]
     assert rothko(*command).code == 0
     assert rothko("apply", "out-recoding", "people.csv", "--out", "fine.csv").code == 0
     before = everything_in(folder)

@@ -113,29 +113,35 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
 @pytest.mark.parametrize("out", ["r.csv", "r.tsv", "r.parquet", "r.arrow", "r.feather"])
 def test_the_ending_says_what_is_written(out: str, steward):
     write(patients(60), Path("patients.csv"))
-    steward("anonymize", "patients.csv", "--qi", "sex,education", "--drop", "name", "--k", 2, "--out", out)
+    steward(
+        "anonymize", "patients.csv", "--qi", "sex,education", "--keep-rest", "--drop", "name", "--k", 2, "--out", out
+    )
     assert {p.name for p in Path().glob("r.*")} == {out, "r.certificate.json"}
     assert len(rows_of(Path(out))) == 60
-    steward("check", out, "--qi", "sex,education", "--k", 2)
+    steward("check", out, "--qi", "sex,education", "--keep-rest", "--k", 2)
 
 
 def test_json_is_the_certificate(steward):
     write(patients(60), Path("patients.csv"))
-    ran = steward("anonymize", "patients.csv", "--qi", "sex", "--drop", "name", "--k", 2, "--out", "out", "--json")
+    ran = steward(
+        "anonymize", "patients.csv", "--qi", "sex", "--keep-rest", "--drop", "name", "--k", 2, "--out", "out", "--json"
+    )
     assert json.loads(ran.out) == json.loads(Path("out/certificate.json").read_text(encoding="utf-8"))
     assert ran.err == ""
 
 
 def test_what_is_kept_is_said(steward):
     write(patients(60), Path("patients.csv"))
-    ran = steward("anonymize", "patients.csv", "--qi", "sex,zip", "--drop", "name", "--k", 2, "--out", "out")
+    ran = steward(
+        "anonymize", "patients.csv", "--qi", "sex,zip", "--keep-rest", "--drop", "name", "--k", 2, "--out", "out"
+    )
     assert "Released as they are: birth_date, education, diagnosis, cost" in ran.err
     assert "Warning" not in ran.err
 
 
 def test_a_kept_order_is_warned_of(steward):
     write(patients(60), Path("patients.csv"))
-    policy = rk.Policy.quick(patients(1).column_names, qi=["sex"], identifiers=["name"], k=2).but(order="keep")
+    policy = rk.Policy.quick(patients(1).column_names, qi=["sex"], drop=["name"], keep_rest=True, k=2).but(order="keep")
     policy.save("policy.yaml")
     ran = steward("anonymize", "patients.csv", "--policy", "policy.yaml", "--out", "out.csv")
     assert [line for line in ran.err.splitlines() if line.startswith("Warning: ")] == [
@@ -147,7 +153,7 @@ def test_a_kept_order_is_warned_of(steward):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_seed_settles_the_bytes_and_only_the_order(ending: str, steward):
     write(patients(PEOPLE), Path("patients.csv"))
-    command = ["anonymize", "patients.csv", "--qi", "sex,zip,education", "--drop", "name", "--k", 5]
+    command = ["anonymize", "patients.csv", "--qi", "sex,zip,education", "--keep-rest", "--drop", "name", "--k", 5]
     for seed, name in ((7, "a"), (7, "b"), (8, "c")):
         steward(*command, "--seed", seed, "--out", f"{name}.{ending}")
     steward(*command, "--seed", 7, "--threads", 1, "--out", f"d.{ending}")
@@ -159,7 +165,7 @@ def test_a_seed_settles_the_bytes_and_only_the_order(ending: str, steward):
 
 def test_check_counts_what_fails(rothko, folder):
     write(patients(PEOPLE), Path("patients.csv"))
-    ran = rothko("check", "patients.csv", "--qi", "birth_date,zip", "--k", 2, "--json")
+    ran = rothko("check", "patients.csv", "--qi", "birth_date,zip", "--keep", "name", "--keep-rest", "--k", 2, "--json")
     assert ran.code == 4
     found = json.loads(ran.out)
     finding = found["requirements"][0]
@@ -168,12 +174,15 @@ def test_check_counts_what_fails(rothko, folder):
     assert found["holds"] is False
     assert found["classes"] == len(counts)
     assert (finding["violating_classes"], finding["violating_records"], finding["achieved"]) == (alone, alone, 1)
-    assert "no: " in rothko("check", "patients.csv", "--qi", "birth_date,zip", "--k", 2).out
+    assert (
+        "no: "
+        in rothko("check", "patients.csv", "--qi", "birth_date,zip", "--keep", "name", "--keep-rest", "--k", 2).out
+    )
 
 
 def test_check_finds_identifiers_that_are_left(rothko, folder):
     write(pa.table({"name": ["a", "b"], "age": [1, 1]}), Path("people.csv"))
-    rk.Policy.quick(["name", "age"], qi=["age"], identifiers=["name"], k=2).save("policy.yaml")
+    rk.Policy.quick(["name", "age"], qi=["age"], drop=["name"], k=2).save("policy.yaml")
     ran = rothko("check", "people.csv", "--policy", "policy.yaml")
     assert ran.code == 4
     assert "Identifiers are still there: name" in ran.out
@@ -232,7 +241,19 @@ def test_generate_agrawal(ending: str, steward):
         "--out", f"people.{ending}", "--overwrite",
     )  # fmt: skip
     assert len(rows_of(Path(f"people.{ending}"))) == 100
-    steward("anonymize", f"people.{ending}", "--qi", "salary,age,zipcode", "--k", 5, "--out", "out")
+    steward(
+        "anonymize",
+        f"people.{ending}",
+        "--qi",
+        "salary,age,zipcode",
+        "--drop",
+        "target",
+        "--keep-rest",
+        "--k",
+        5,
+        "--out",
+        "out",
+    )
 
 
 def test_demo(steward, folder):
@@ -278,7 +299,7 @@ def test_importing_loads_nothing_heavy():
 def test_quiet_in_a_pipe(to_json: bool, folder: Path):
     """No progress, no escape codes, no blank lines: standard error has nothing to say."""
     write(patients(100), folder / "patients.csv")
-    rk.Policy.quick(patients(1).column_names, qi=["sex"], identifiers=["name"], k=2).save("policy.yaml")
+    rk.Policy.quick(patients(1).column_names, qi=["sex"], drop=["name"], keep_rest=True, k=2).save("policy.yaml")
     command = ["anonymize", "patients.csv", "--policy", "policy.yaml", "--out", "out", *(["--json"] if to_json else [])]
     ran = python("-c", "from rothko.cli import main; main()", *command)
     assert ran.returncode == 0
@@ -307,7 +328,7 @@ def test_public_names():
 
 def test_the_recoding_lies_where_it_is_asked_to(steward, rothko):
     write(patients(60), Path("patients.csv"))
-    command = ["anonymize", "patients.csv", "--qi", "sex,education", "--drop", "name", "--k", 2, "--out"]
+    command = ["anonymize", "patients.csv", "--qi", "sex,education", "--keep-rest", "--drop", "name", "--k", 2, "--out"]
     assert "phi.json" in steward(*command, "one", "--recoding", "phi.json").out
     steward(*command, "two", "--recoding", "phis/of/two")
     assert "recoding" not in steward(*command, "three", "--no-recoding").out

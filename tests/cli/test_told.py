@@ -53,7 +53,7 @@ def ran(
     )
 
 
-ANONYMIZE = ("anonymize", "people.csv", "--qi", "age", "--k", "2", "--out", "out")
+ANONYMIZE = ("anonymize", "people.csv", "--qi", "age", "--keep-rest", "--k", "2", "--out", "out")
 IN_PLACE = "complete and in place"
 
 
@@ -108,7 +108,7 @@ def test_a_terminal_that_cannot_show_every_character(encoding: str) -> None:
 
 @pytest.mark.usefixtures("people")
 def test_a_result_that_is_only_printed_fails_where_it_cannot_be() -> None:
-    ended = ran("check", "people.csv", "--qi", "age", "--k", "2", shell="> /dev/full")
+    ended = ran("check", "people.csv", "--qi", "age", "--keep-rest", "--k", "2", shell="> /dev/full")
     assert ended.returncode == 2
     assert ended.stderr == "Error: The result cannot be printed: the disk is full.\n"
 
@@ -116,7 +116,11 @@ def test_a_result_that_is_only_printed_fails_where_it_cannot_be() -> None:
 @pytest.mark.usefixtures("people")
 @pytest.mark.parametrize(
     ("command", "code"),
-    [(("check", "people.csv", "--qi", "age", "--k", "2"), 4), (("draft", "people.csv"), 0), (("--help",), 0)],
+    [
+        (("check", "people.csv", "--qi", "age", "--keep-rest", "--k", "2"), 4),
+        (("draft", "people.csv"), 0),
+        (("--help",), 0),
+    ],
 )
 def test_a_reader_that_has_seen_enough_is_no_error(command: tuple[str, ...], code: int) -> None:
     """``rothko … | head``: the exit code is what it would be, and nothing is said about it."""

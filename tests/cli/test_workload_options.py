@@ -45,7 +45,7 @@ def asked(rothko: Callable[..., Any], folder: Path) -> Callable[..., Policy]:
 
 
 def test_without_a_file(asked):
-    options = ["--qi", "age,sex", "--sensitive", "disease", "--k", "2"]
+    options = ["--qi", "age,sex", "--sensitive", "disease", "--keep", "income", "--k", "2"]
     tasks = [
         "--classify",
         "disease",
@@ -64,7 +64,19 @@ def test_without_a_file(asked):
 
 
 def test_names_by_commas_and_options_again(asked):
-    options = ["--qi", "age", "--k", "2", "--classify", "sex, disease", "--classify", "income", "--classify", "sex"]
+    options = [
+        "--qi",
+        "age",
+        "--keep-rest",
+        "--k",
+        "2",
+        "--classify",
+        "sex, disease",
+        "--classify",
+        "income",
+        "--classify",
+        "sex",
+    ]
     policy = asked(*options, "--select", "age in (20, 21)", "--select", "age > 30")
     assert policy.workload == (
         Classify("sex"), Classify("disease"), Classify("income"), Select("age in (20, 21)"), Select("age > 30"),
@@ -85,16 +97,16 @@ def test_options_of_the_method_keep_the_others(asked):
     Path("policy.yaml").write_text(POLICY.replace(", relaxed: true", ""))
     method = asked("--policy", "policy.yaml", "--relaxed").method
     assert (method.relaxed, method.minimum_gain) == (True, 0.5)
-    method = asked("--qi", "age", "--k", "2", "--relaxed", "--minimum-gain", "1e-3").method
+    method = asked("--qi", "age", "--keep-rest", "--k", "2", "--relaxed", "--minimum-gain", "1e-3").method
     assert (method.relaxed, method.minimum_gain) == (True, 0.001)
 
 
 def test_options_of_the_method_by_name(asked):
     method = asked("--policy", "policy.yaml", "--option", "relaxed=false", "--option", "minimum_gain=1e-3").method
     assert (method.relaxed, method.minimum_gain) == (False, 0.001)
-    method = asked("--qi", "age", "--k", "2", "--option", "relaxed=false", "--relaxed").method
+    method = asked("--qi", "age", "--keep-rest", "--k", "2", "--option", "relaxed=false", "--relaxed").method
     assert method.relaxed is True
-    method = asked("--qi", "age", "--k", "2", "--method", "hilbert", "--option", "bits=8").method
+    method = asked("--qi", "age", "--keep-rest", "--k", "2", "--method", "hilbert", "--option", "bits=8").method
     assert (method.name, method.bits) == ("hilbert", 8)
 
 
@@ -102,7 +114,7 @@ def test_a_selection_is_cut_out(asked):
     def sexes():
         return {row["sex"] for row in csv.DictReader(Path("out.csv").read_text().splitlines())}
 
-    options = ["--qi", "age,sex", "--sensitive", "disease", "--k", "8"]
+    options = ["--qi", "age,sex", "--sensitive", "disease", "--keep", "income", "--k", "8"]
     asked(*options)
     assert sexes() == {"*"}  # cut by age
     asked(*options, "--select", "sex = 'f'")

@@ -57,7 +57,7 @@ def test_every_engine_makes_classes_and_tells_what_it_took(people: Path) -> None
 @pytest.mark.parametrize("size", [200, 1_000, 3_000])
 def test_classes_by_samples_hold_every_record_and_k(size: int) -> None:
     people = agrawal(3_000, function=None, seed=1)
-    policy = Policy.quick([*ATTRIBUTES, RECORD], qi=ATTRIBUTES, k=20)
+    policy = Policy.quick([*ATTRIBUTES, RECORD], qi=ATTRIBUTES, keep=RECORD, k=20)
     made = sampled(people, policy, sample=size)
     assert len(made.classes) == 3_000
     assert np.bincount(made.classes).min() >= 20

@@ -50,7 +50,7 @@ def commands() -> Iterator[Case]:
         source = run.data / "people.csv"
         run.command(
             "quick", "anonymize", source, "--qi", "age,smoker,town", "--sensitive", "disease", "--drop", "name",
-            "--k", 6, "--l", 3, "--classify", "disease", "--missing", "007", "--out", run.out / "folder",
+            "--keep", "note", "--keep-rest", "--k", 6, "--l", 3, "--classify", "disease", "--missing", "007", "--out", run.out / "folder",
             "--threads", run.threads, "--json",
         )  # fmt: skip
         for path in sorted((run.out / "folder").glob("*.csv")):
@@ -61,7 +61,8 @@ def commands() -> Iterator[Case]:
         run.command("release", "check", made, "--policy", path, "--json", "--threads", run.threads)
         run.command("shown", "check", made, "--policy", path, "--threads", run.threads)
         run.command("original", "check", source, "--policy", path, "--json", "--threads", run.threads)
-        run.command("quick", "check", source, "--qi", "age,job", "--sensitive", "disease", "--k", 2, "--l", 2, "--json")
+        asked = ("--qi", "age,job", "--sensitive", "disease", "--keep", "name,note", "--keep-rest", "--k", 2, "--l", 2)
+        run.command("quick", "check", source, *asked, "--json")
 
     def measure(run: Run, **rest: Any) -> None:
         source, path, made = anonymized(run, **rest)
@@ -170,8 +171,10 @@ def commands() -> Iterator[Case]:
         run.command("both", "anonymize", source, "--policy", path, "--qi", "age", "--out", run.out / "x.csv")
         run.command("ending", "anonymize", source, "--policy", path, "--out", run.out / "x.docx")
         run.command("no file", "anonymize", run.data / "nobody.csv", "--policy", path, "--out", run.out / "x.csv")
+        run.command("unnamed", "anonymize", source, "--qi", "age", "--k", 5, "--out", run.out / "x.csv")
         run.command("k", "anonymize", source, "--qi", "age", "--k", 1, "--out", run.out / "x.csv")
-        run.command("too much", "anonymize", source, "--qi", "age", "--k", 5000, "--out", run.out / "x.csv")
+        asked = ("--qi", "age", "--keep-rest", "--drop", "name,note", "--k", 5000)
+        run.command("too much", "anonymize", source, *asked, "--out", run.out / "x.csv")
         run.command("onto itself", "anonymize", source, "--policy", path, "--out", source, "--overwrite")
         run.command("engine", "anonymize", source, "--policy", path, "--out", run.out / "x.csv", "--engine", "spork")
         run.command(

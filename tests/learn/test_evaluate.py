@@ -32,7 +32,7 @@ def people(rows: int = 300, *, seed: int = 0) -> pa.Table:
 
 
 def policy(*tasks: Any, k: int = 10) -> rk.Policy:
-    asked = rk.Policy.quick([*QUASI, "class", "target"], qi=QUASI, k=k)
+    asked = rk.Policy.quick([*QUASI, "class", "target"], qi=QUASI, keep=["class", "target"], k=k)
     return asked.but(workload=tasks or (Classify("class"),))
 
 
@@ -198,7 +198,7 @@ def test_identifiers_missing_values_and_unknown_labels_are_no_obstacle() -> None
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"policy": policy().but(workload=())}, rk.errors.PolicyError, "nothing to predict; add a task such as"),
+        ({"policy": policy().but(workload=())}, rk.errors.PolicyError, "nothing to predict; say what with classify="),
         ({"target": "clas"}, rk.errors.PolicyError, "'clas' is not a target of the policy; did you mean 'class'?"),
         ({"models": ["j48"]}, rk.errors.InputError, "'j48' is not a model; there are 'tree'"),
         ({"policy": policy(Regress("target")), "models": ["svm"]}, rk.errors.InputError, "can regress target; there"),

@@ -87,7 +87,7 @@ def test_the_input_s_order_has_no_influence_on_what_is_published(method: Any) ->
     random = np.random.default_rng(0)
     table = pd.DataFrame({"age": random.integers(20, 60, 400), "zip": random.integers(0, 9, 400)})
     table["note"] = [f"n{i}" for i in range(400)]
-    policy = rk.Policy.quick(table.columns, qi=["age", "zip"], k=5, method=method)
+    policy = rk.Policy.quick(table.columns, qi=["age", "zip"], keep="note", k=5, method=method)
     shown = [
         rk.anonymize(table.iloc[random.permutation(400)].reset_index(drop=True), policy, threads=1)
         .table.groupby(["age", "zip"])

@@ -266,7 +266,7 @@ def test_lines_with_many_values_are_not_looked_up(monkeypatch: pytest.MonkeyPatc
 def test_many_records_are_refused_unless_forced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 50)
     table = people(51)
-    policy = Policy.quick(table, qi=["age"], sensitive=["disease"], k=5, method="topdown")
+    policy = Policy.quick(table, qi=["age"], sensitive=["disease"], keep="city", k=5, method="topdown")
     with pytest.raises(PolicyError, match=r"there are 51, more than 50; use hilbert or cluster.*force: true"):
         rk.anonymize(table, policy)
     assert rk.anonymize(table, policy.but(method={"topdown": {"force": True}})).certificate.verification.holds

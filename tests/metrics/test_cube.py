@@ -153,7 +153,7 @@ def test_a_sensitive_value_of_its_own_and_missing_ones() -> None:
 
 def test_kept_columns_may_be_asked_for() -> None:
     table = {"age": [20, 30, 40, 60], "disease": list("aabb"), "pay": [1.5, 2.5, 1.5, 2.5]}
-    policy = rk.Policy.quick(table, qi=["age"], sensitive=["disease"], k=2)
+    policy = rk.Policy.quick(table, qi=["age"], sensitive=["disease"], keep="pay", k=2)
     cube = cube_divergence(table, rk.anonymize(table, policy), levels=[1], of="pay")
     assert cube.of == "pay"
     assert cube.levels[0].divergence == pytest.approx(math.log(2))

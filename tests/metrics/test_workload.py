@@ -175,7 +175,7 @@ def test_a_model_sees_its_features_only() -> None:
 
     def entropy(features: list[str] | None) -> float:
         spec = {"target": "label"} if features is None else {"target": "label", "features": features}
-        asked = rk.Policy.quick(table, qi=["age", "city"], k=2).but(workload=[{"classify": spec}])
+        asked = rk.Policy.quick(table, qi=["age", "city"], keep_rest=True, k=2).but(workload=[{"classify": spec}])
         exact = {name: [str(value) for value in values] for name, values in table.items()}
         return rk.measure(table, exact, asked).workload[0].conditional_entropy
 
@@ -390,7 +390,7 @@ def test_statistics_tell_classes_apart_for_the_checker() -> None:
 def test_a_column_that_is_called_like_a_statistic_is_refused(publish: str) -> None:
     name = "age_max" if publish in ("bounds", "region", "mean") else "age_mean"
     table = pa.table({"age": [1, 1, 2, 2], name: [5, 6, 7, 8]})
-    asked = rk.Policy.quick(table.column_names, qi=["age"], k=2, publish=publish).but(
+    asked = rk.Policy.quick(table.column_names, qi=["age"], keep=name, k=2, publish=publish).but(
         workload=[{"aggregate": {"of": "age"}}]
     )
     with pytest.raises(rk.errors.PolicyError, match=f"two columns '{name}'"):
@@ -420,7 +420,7 @@ def test_every_field_is_described() -> None:
     table = {"age": [1, 2, 3, 4], "pay": [1, 2, 3, 4]}
     tasks = [{"classify": {"target": "pay"}}, {"regress": {"target": "pay"}}]
     tasks += [{"select": {"where": "age > 2"}}, {"aggregate": {"of": "age"}}]
-    release = rk.anonymize(table, rk.Policy.quick(table, qi=["age"], k=2).but(workload=tasks))
+    release = rk.anonymize(table, rk.Policy.quick(table, qi=["age"], keep="pay", k=2).but(workload=tasks))
     docs = Path(__file__).parents[2] / "docs/reference/certificate.md"
     described = set(re.findall(r"`(\w+)`", docs.read_text("utf-8").split("### workload")[1].split("## recoding")[0]))
     entries = [task.to_dict() for task in release.certificate.loss.workload]

@@ -765,7 +765,8 @@ def test_quick():
         ["name", "age", "zip", "disease", "note"],
         qi=["zip", "age"],
         sensitive=["disease"],
-        identifiers=["name"],
+        drop="name",
+        keep="note",
         k=10,
         l=3,
         missing=["NA"],
@@ -787,15 +788,15 @@ missing: [NA]
 
 
 def test_quick_asks_for_diversity_of_every_sensitive_column():
-    policy = Policy.quick("abc", qi="a", sensitive=iter("bc"), l=2)
+    policy = Policy.quick(list("abc"), qi="a", sensitive=iter("bc"), l=2)
     assert policy.privacy == (DistinctLDiversity(l=2, of="b"), DistinctLDiversity(l=2, of="c"))
 
 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"qi": ["age"]}, r"^no privacy is asked for; give --k, for example --k 10, or --l$"),
-        ({"qi": ["age"], "l": 2}, r"^l-diversity with l = 2 needs a sensitive column; give --sensitive, or --k alone$"),
+        ({"qi": ["age"]}, r"^no privacy is asked for; give k=…, for example k=10, or l=…$"),
+        ({"qi": ["age"], "l": 2}, r"^l-diversity with l = 2 needs a sensitive column; give sensitive=…, or k=… alone$"),
         ({"qi": ["agee"], "k": 2}, r"^'agee' is not a column of the table; did you mean 'age'\?$"),
         ({"qi": ["age"], "k": 2, "types": {"agee": "number"}}, r"^'agee' is not a column of the table"),
         ({"qi": ["age"], "k": 2, "hierarchies": {"x": "flat"}}, r"^'x' is not a column of the table; there are 'age'"),
@@ -808,6 +809,14 @@ def test_quick_asks_for_diversity_of_every_sensitive_column():
         (
             {"qi": ["age"], "k": 2, "hierarchies": {"disease": "flat"}},
             r"^columns.disease: 'hierarchy' is only for role",
+        ),
+        (
+            {"qi": "age,disease", "k": 2},
+            r"^'age,disease' is not a column .*; give several as a list, \['age', 'disease'\]$",
+        ),
+        (
+            {"qi": "age", "k": 2},
+            r"^the table has 1 column that nothing is said of: 'disease'\. Say keep=\['disease'\] or",
         ),
         ({"qi": ["age"], "k": 2, "publish": "rang"}, r"^publish: 'rang' is not a published form; did you mean 'range'"),
     ],

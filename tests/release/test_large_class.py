@@ -183,7 +183,7 @@ with pq.ParquetWriter(path, pa.schema({"a": pa.int32(), "b": pa.int32(), "w": pa
         kept = np.random.default_rng(begin).integers(0, 2**62, some)
         columns = [np.zeros(some, np.int32), np.ones(some, np.int32), kept]
         writer.write_table(pa.table(columns, schema=writer.schema), row_group_size=1 << 18)
-prepare(path, Policy.quick(["a", "b", "w"], qi=["a", "b"], k=1000), engine="rothko-t", memory=450_000_000,
+prepare(path, Policy.quick(["a", "b", "w"], qi=["a", "b"], keep="w", k=1000), engine="rothko-t", memory=450_000_000,
         threads=1).save(folder / "out.parquet")
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

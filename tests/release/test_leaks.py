@@ -283,7 +283,9 @@ def test_the_order_of_the_input_is_gone(seed: int):
     """Sorted by a column that is kept, as tables from databases are."""
     rows = 5000
     data = pa.table({"age": random.integers(20, 80, rows), "id": np.arange(rows)})
-    released = rk.anonymize(data, rk.Policy.quick(["age", "id"], qi=["age"], k=20), seed=seed, threads=1).table
+    released = rk.anonymize(
+        data, rk.Policy.quick(["age", "id"], qi=["age"], keep="id", k=20), seed=seed, threads=1
+    ).table
     order = released["id"].to_numpy()
     assert sorted(order.tolist()) == list(range(rows))
     assert abs(spearman(order, np.arange(rows))) < 0.1
@@ -298,7 +300,7 @@ def test_the_order_of_the_input_is_gone(seed: int):
 def test_whoever_knows_the_seed_cannot_undo_the_order():
     """The certificate names the seed, so the order must follow from the released rows alone."""
     data = pa.table({"age": random.integers(20, 80, 300), "id": np.arange(300)})
-    policy = rk.Policy.quick(["age", "id"], qi=["age"], k=20)
+    policy = rk.Policy.quick(["age", "id"], qi=["age"], keep="id", k=20)
     turned = data.take(pa.array(random.permutation(300)))
     assert rk.anonymize(data, policy, seed=9).arrow.equals(rk.anonymize(turned, policy, seed=9).arrow)
 
@@ -341,7 +343,7 @@ def test_the_certificate_does_not_name_the_input_file(tmp_path: Path):
     """Not in a note about its header either: a file may be called after whom it is about."""
     data = tmp_path / f"file{SECRET}.csv"
     data.write_text("".join(f"{age},{age % 7}\n" for age in range(20, 60)), encoding="utf-8")
-    policy = rk.Policy.quick(["column0", "column1"], qi=["column0"], k=2)
+    policy = rk.Policy.quick(["column0", "column1"], qi=["column0"], keep="column1", k=2)
     release = rk.anonymize(data, policy, csv=CsvOptions(header=None))
     saved = release.save(tmp_path / "out")
     assert release.certificate.notes, "the note that is the point of this test"

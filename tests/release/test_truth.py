@@ -214,7 +214,7 @@ def test_one_altered_cell_is_refused(
 def test_rows_of_nothing_but_zeros_count(publish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the hash of 0 is 0, whatever is multiplied by it would be hidden."""
     table = pa.table({"age": [0] * 6 + [9] * 6, "note": [0] * 6 + [1] * 6})
-    asked = rk.Policy.quick(table.column_names, qi=["age"], k=3, publish=publish)
+    asked = rk.Policy.quick(table.column_names, qi=["age"], keep="note", k=3, publish=publish)
     write = RowsFile.write
 
     def damaged(self: RowsFile, rows: Any) -> None:

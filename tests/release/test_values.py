@@ -108,7 +108,7 @@ def test_check_refuses_a_column_that_the_policy_does_not_name(tmp_path: Path, as
 
 def test_check_knows_the_columns_that_a_release_adds(tmp_path: Path) -> None:
     people = {"age": list(range(20)), "disease": ["a", "b"] * 10, "name": [str(i) for i in range(20)]}
-    policy = Policy.quick(people, qi=["age"], sensitive=["disease"], identifiers=["name"], k=5).but(
+    policy = Policy.quick(people, qi=["age"], sensitive=["disease"], drop=["name"], k=5).but(
         workload=[{"aggregate": {"of": "age"}}]
     )
     for publish in ("range", "mean", "bounds", "region"):

@@ -31,7 +31,9 @@ PEOPLE = {
 
 
 def encoded(columns: dict[str, Any], workload: Sequence[Task], qi: Sequence[str] = ("age", "sex")) -> Encoded:
-    policy = Policy.quick(columns, qi=qi, k=2).but(workload=tuple(workload))
+    policy = Policy.quick(columns, qi=qi, keep=[name for name in columns if name not in qi], k=2).but(
+        workload=tuple(workload)
+    )
     return encode(typed(pa.table(columns), policy), policy)
 
 
@@ -109,27 +111,27 @@ def test_sums_of_numbers_do_not_overflow_and_lose_little(scale: float) -> None:
     ],
 )
 def test_a_target_with_nothing_to_learn_is_refused(column: list[Any], task: Task, message: str) -> None:
-    policy = Policy.quick(PEOPLE, qi=["age", "sex"], k=2).but(workload=(task,))
+    policy = Policy.quick(PEOPLE, qi=["age", "sex"], keep_rest=True, k=2).but(workload=(task,))
     with pytest.raises(InputError, match=message):
         rk.anonymize(pa.table({**PEOPLE, "ill": pa.array(column)}), policy)
 
 
 def test_a_number_to_predict_must_be_one() -> None:
-    policy = Policy.quick(PEOPLE, qi=["age", "sex"], k=2).but(workload=(Regress("ill"),))
+    policy = Policy.quick(PEOPLE, qi=["age", "sex"], keep_rest=True, k=2).but(workload=(Regress("ill"),))
     with pytest.raises(PolicyError, match=r"Column 'ill' must hold numbers for what is asked of it"):
         rk.anonymize(pa.table(PEOPLE), policy)
 
 
 def test_thousands_of_classes_are_warned_about() -> None:
     many = {"age": list(range(2002)), "name": [f"p{i // 2}" for i in range(2002)]}
-    policy = Policy.quick(many, qi=["age"], k=2).but(workload=(Classify("name"),))
+    policy = Policy.quick(many, qi=["age"], keep="name", k=2).but(workload=(Classify("name"),))
     with pytest.warns(WorkloadWarning, match="classify name: the column has 1,001 classes"):
         release = rk.anonymize(pa.table(many), policy)
     assert release.certificate.verification.holds
 
 
 def test_a_predicate_that_no_record_meets_is_refused() -> None:
-    policy = Policy.quick(PEOPLE, qi=["age", "sex"], k=2).but(workload=(Select("age > 90"),))
+    policy = Policy.quick(PEOPLE, qi=["age", "sex"], keep_rest=True, k=2).but(workload=(Select("age > 90"),))
     with pytest.raises(InputError, match=r"select age > 90: no value of this table satisfies it"):
         rk.anonymize(pa.table(PEOPLE), policy)
 
@@ -147,9 +149,9 @@ def test_labels_stand_in_the_order_of_the_target() -> None:
 
 def test_a_set_is_published_in_the_order_of_its_labels() -> None:
     columns = {"city": ["a", "a", "b", "b", "c", "c"], "pay": [5, 5, 9, 9, 1, 1]}
-    policy = Policy.quick(columns, qi=["city"], k=4).but(workload=(Regress("pay"),))
+    policy = Policy.quick(columns, qi=["city"], keep="pay", k=4).but(workload=(Regress("pay"),))
     assert set(rk.anonymize(columns, policy).table["city"].tolist()) == {"*"}
-    policy = Policy.quick(columns, qi=["city"], k=2).but(workload=(Regress("pay"),))
+    policy = Policy.quick(columns, qi=["city"], keep="pay", k=2).but(workload=(Regress("pay"),))
     more = {"city": [*columns["city"], "d", "d"], "pay": [*columns["pay"], 30, 40]}
     shown = rk.anonymize(more, policy.but(privacy=(KAnonymity(k=4),))).table["city"].tolist()
     assert set(shown) == {"{a, c}", "{b, d}"}
@@ -189,7 +191,7 @@ def test_what_a_model_does_not_look_at_is_not_cut_for_it() -> None:
     random = np.random.default_rng(4)
     age, height = random.integers(0, 60, (2, 2000))
     table = pa.table({"age": age, "height": height, "ill": (height > 30).astype(int)})
-    policy = Policy.quick(table.column_names, qi=["age", "height"], k=20)
+    policy = Policy.quick(table.column_names, qi=["age", "height"], keep="ill", k=20)
     release = rk.anonymize(table, policy.but(workload=(Classify("ill", ("height",)),)))
     seen = rk.anonymize(table, policy.but(workload=(Classify("ill", ("age",)),)))
     assert release.recoding is not None

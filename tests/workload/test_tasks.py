@@ -120,7 +120,11 @@ method: mondrian
 
 def test_quick_takes_a_workload():
     policy = Policy.quick(
-        ["age", "salary"], qi=["age"], k=2, workload=[Classify("salary"), {"select": {"where": "age > 3"}}]
+        ["age", "salary"],
+        qi=["age"],
+        keep="salary",
+        k=2,
+        workload=[Classify("salary"), {"select": {"where": "age > 3"}}],
     )
     assert policy.workload == (Classify("salary"), Select("age > 3"))
     with pytest.raises(PolicyError, match=r"workload\[0\].classify.target: the column 'age' is 'quasi-identifier'"):

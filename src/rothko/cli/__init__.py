@@ -31,6 +31,7 @@ from rothko.cli import (
 from rothko.cli.limits import keep_address_space
 from rothko.cli.streams import PrintError, printed
 from rothko.errors import PrivacyWarning, RothkoError, lacks_memory
+from rothko.mistakes import speaking_of_options
 from rothko.release.commit import IN_PLACE
 
 STOPPED = (130, 143)
@@ -77,7 +78,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     before, others = IN_PLACE.set([]), options.ASKED.set(set())
     try:
-        with printed(), pipes.forgotten():
+        with printed(), pipes.forgotten(), speaking_of_options():
             code = _run()
     finally:
         IN_PLACE.reset(before)

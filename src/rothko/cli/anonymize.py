@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rothko.cli import options
+from rothko.cli.groups import grouped
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
-    from rothko.data.source.csv import CsvOptions
-    from rothko.data.source.source import Source
     from rothko.policy.policy import Policy
     from rothko.release.certificate import Certificate
     from rothko.release.save import Saved
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("anonymize")(anonymize)
+    app.command("anonymize")(grouped(anonymize))
 
 
 def anonymize(
@@ -36,12 +35,9 @@ def anonymize(
             show_default=False,
         ),
     ],
+    *,
     policy: options.PolicyFile = None,
-    qi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
-    drop: options.Drop = "",
-    k: options.K = None,
-    l: options.L = None,  # noqa: E741 (the literature's letter)
+    unfiled: options.InPlaceOfPolicy,
     classify: options.Classify = None,
     regress: options.Regress = None,
     select: options.Select = None,
@@ -74,7 +70,6 @@ def anonymize(
             show_default="auto",
         ),
     ] = None,
-    missing: options.Missing = "",
     seed: options.Seed = 0,
     key_file: options.KeyFile = None,
     threads: options.Threads = None,
@@ -109,46 +104,36 @@ def anonymize(
 ) -> None:
     """Release a table: verified data, its certificate and its recoding.
 
-    With a policy file, or without one: --qi age,sex --sensitive disease --k 10 --l 3. Columns that are not
-    named then are released as they are. --classify, --regress, --select and --aggregate add to the workload of a
-    policy file.
+    With a policy file, or without one: --qi age,sex --sensitive disease --drop name --k 10 --l 3. Every column must be
+    named then, those that leave as they are with --keep. --classify, --regress, --select and --aggregate add to the
+    workload of a policy file.
     """
     from rothko.cli import console
     from rothko.flow import prepare
-    from rothko.policy.policy import Policy
+    from rothko.policy.asked import Asked
     from rothko.release.place import place_of
 
     if recoding is not None and no_recoding:
         raise InputError("--recoding and --no-recoding exclude each other; give one of them.")
     csv = options.csv_options(delimiter, quote, encoding, header)
-    options.either(policy, qi, sensitive, drop, k, l, missing)
-    tasks = options.workload(classify, regress, select, aggregate)
-    if policy is not None:
-        asked = Policy.load(policy)
-        workload = (*asked.workload, *(task for task in tasks if task not in asked.workload))
-        asked = asked.but(method=method or asked.method, publish=publish or asked.publish, workload=workload)
-    else:
-        parts = options.quick(
-            qi=qi, sensitive=sensitive, identifiers=drop, k=k, l=l, missing=missing, method=method or "mondrian",
-            publish=publish or "range",
-        )  # fmt: skip
-        parts |= {"workload": tasks}
-        source = opened(data, csv, parts)
-        asked = Policy.quick(source.names, **parts)
+    words = unfiled.words() | options.workload(classify, regress, select, aggregate)
+    words |= {"method": method, "publish": publish}
+    table = Asked.of(data, policy, words, csv=csv)
     gain = options.number("--minimum-gain", minimum_gain, 0)
     given = options.parameters("--option", option, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
-    asked = _with_options(asked, given)
-    limit = options.size("--memory", memory)
+    asked = _with_options(table.policy, given)
     place = place_of(
         out, data, asked, recoding=False if no_recoding or not asked.method.recodes else recoding or True,
         two_tables=asked.method.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
     )  # fmt: skip
     if policy is None:  # only now: it takes a pass over the data
-        asked = _with_options(without_file(source, parts, quiet=as_json), given)
+        asked = _with_options(table.settled(), given)
+        if not as_json:
+            _tell_roles(table.policy, asked)
     with console.progress(quiet=as_json) as report:
         release = prepare(
-            data, asked, engine=engine, seed=seed, key=options.key(key_file), threads=threads, memory=limit,
-            spill_dir=spill_dir, csv=csv, progress=report,
+            table.source, asked, engine=engine, seed=seed, key=options.key(key_file), threads=threads, memory=memory,
+            spill_dir=spill_dir, progress=report,
         )  # fmt: skip
         report("save", 0, 1)
         saved = release.save(place)
@@ -156,29 +141,15 @@ def anonymize(
     _show(saved, as_json)
 
 
-def opened(data: Path, csv: CsvOptions, parts: dict[str, Any]) -> Source:
-    """A table that has some of the columns that options name."""
-    from rothko.data.source.open import open_source
-
-    return open_source(data, csv=csv, asked=[*parts["qi"], *parts["sensitive"], *parts.get("identifiers", ())])
-
-
-def without_file(source: Source, parts: dict[str, Any], *, quiet: bool) -> Policy:
-    """A policy from the options; the columns that they do not name are kept, and a line says so."""
+def _tell_roles(named: Policy, settled: Policy) -> None:
+    """Say what leaves as it is, and what a look at the values has found."""
     from rothko.cli import console
-    from rothko.data.typed import guess_types
-    from rothko.policy.policy import Policy
 
-    policy = Policy.quick(source.names, **parts)
-    types = guess_types(source, policy.quasi_identifiers, parts["missing"])
-    if types:
-        policy = Policy.quick(source.names, **parts, types=types)
-    if not quiet:
-        if policy.kept:
-            console.err.print(f"Released as they are: {', '.join(policy.kept)}", markup=False)
-        for name, kind in types.items():
-            console.err.print(f"{name}: text that is read as a {kind}", markup=False)
-    return policy
+    if settled.kept:
+        console.err.print(f"Released as they are: {', '.join(settled.kept)}", markup=False)
+    for name, column in settled.columns.items():
+        if column.type != named.columns[name].type:
+            console.err.print(f"{name}: text that is read as a {column.type}", markup=False)
 
 
 def _with_options(policy: Policy, given: dict[str, Any]) -> Policy:

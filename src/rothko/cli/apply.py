@@ -45,8 +45,7 @@ def apply(
     from rothko.release.recoding.apply import apply_file
 
     csv = options.csv_options(delimiter, quote, encoding, header)
-    limit = options.size("--memory", memory)
-    done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=limit)
+    done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=memory)
     if as_json:
         console.json(done._asdict() | {"path": str(done.path)})
         return

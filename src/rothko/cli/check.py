@@ -5,21 +5,19 @@ from __future__ import annotations
 import typer
 
 from rothko.cli import options
+from rothko.cli.groups import grouped
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("check")(check)
+    app.command("check")(grouped(check))
 
 
 def check(
     data: options.Data,
+    *,
     policy: options.PolicyFile = None,
-    qi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
-    k: options.K = None,
-    l: options.L = None,  # noqa: E741 (the literature's letter)
-    missing: options.Missing = "",
+    unfiled: options.InPlaceOfPolicy,
     threads: options.Threads = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = None,
@@ -35,19 +33,10 @@ def check(
     Exit code 0 when every requirement holds, 4 when one does not.
     """
     from rothko.cli import console
-    from rothko.data.source.open import open_source
-    from rothko.policy.policy import Policy
     from rothko.release.check import check as assess
 
     csv = options.csv_options(delimiter, quote, encoding, header)
-    options.either(policy, qi, sensitive, k, l, missing)
-    if policy is not None:
-        asked = Policy.load(policy)
-    else:
-        parts = options.quick(qi=qi, sensitive=sensitive, k=k, l=l, missing=missing)
-        source = open_source(data, csv=csv, asked=[*parts["qi"], *parts["sensitive"]])
-        asked = Policy.quick(source.names, **parts)
-    found = assess(data, asked, threads=threads, csv=csv)
+    found = assess(data, policy, threads=threads, csv=csv, **unfiled.words())
     if as_json:
         console.json(found.to_dict())
     else:

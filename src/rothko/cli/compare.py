@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from rothko.comparison.compare import TableFrontier, TableTrial
     from rothko.comparison.trials import By, Frontier, T
-    from rothko.data.source.csv import CsvOptions
-    from rothko.policy.policy import Policy
     from rothko.release.staging import Claim
     from rothko.sets import SetFrontier, SetTrial
 
@@ -67,33 +65,15 @@ class TableOptions:
 
         csv = options.csv_options(delimiter, self.quote, encoding, self.header)
         ls = options.wholes("--l", self.l, 2)
-        options.either(self.policy, self.qi, self.sensitive, self.missing)
-        policy = self._policy(data, csv, k, ls)
-        common |= {"memory": options.size("--memory", self.memory), "csv": csv}
+        common |= {"memory": self.memory, "csv": csv, "qi": options.names(self.qi)}
+        common |= {"sensitive": options.names(self.sensitive), "missing": options.names(self.missing)}
         if self.max_loss is None:
-            return run(data, policy, k=k, l=ls, repeat=repeat, **common)
+            return run(data, self.policy, k=k, l=ls, repeat=repeat, **common)
         bound = options.number("--max-loss", self.max_loss, 0)
         if self.by not in ("k", "l"):
             raise InputError(f"--by must be k or l, not {self.by!r}.")
         common |= {"k": _one("--k", k), "l": _one("--l", ls)}
-        return most_private(data, policy, max_loss=bound, by=cast("By", self.by), **common)
-
-    def _policy(self, data: Path, csv: CsvOptions, ks: list[int], ls: list[int]) -> Policy:
-        """The policy of the file, or one from the options; either way its k and l are replaced by those that vary."""
-        from rothko.cli.anonymize import opened, without_file
-        from rothko.comparison.compare import asking
-        from rothko.policy.policy import Policy
-        from rothko.privacy import KAnonymity
-
-        if self.policy is not None:
-            return Policy.load(self.policy)
-        parts = options.quick(qi=self.qi, sensitive=self.sensitive, identifiers="", k="2", l=None, missing=self.missing)
-        made = without_file(opened(data, csv, parts), parts, quiet=True)
-        sought = None if self.max_loss is None else self.by
-        if ks or sought == "k" or not (ls or sought):
-            return made
-        diverse = asking(made, "l", 2)
-        return diverse.but(privacy=tuple(r for r in diverse.privacy if not isinstance(r, KAnonymity)))
+        return most_private(data, self.policy, max_loss=bound, by=cast("By", self.by), **common)
 
 
 def register(app: typer.Typer) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rothko.cli import options
+from rothko.cli.groups import grouped
 from rothko.cli.pipes import piped
 from rothko.errors import PolicyError
 
@@ -24,12 +25,14 @@ MARKS = "*†‡§"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("evaluate")(evaluate)
+    app.command("evaluate")(grouped(evaluate))
 
 
 def evaluate(
     original: Annotated[Path, typer.Argument(help="The table to be released.", callback=piped(), show_default=False)],
-    policy: Annotated[Path, typer.Option("--policy", "-p", help="A policy file (YAML).", show_default=False)],
+    *,
+    policy: options.PolicyFile = None,
+    unfiled: options.InPlaceOfPolicy,
     models: Annotated[
         str,
         typer.Option("--models", help="Of tree, bayes, forest, svm, linear; all by default.", show_default=False),
@@ -65,13 +68,20 @@ def evaluate(
     from rothko.cli import console
     from rothko.learn.evaluate import evaluate as train_and_score
     from rothko.learn.regions import known_form
-    from rothko.policy.draft import as_policy
+    from rothko.policy.policy import Policy
 
-    asked, chosen = _with_task(as_policy(policy), classify, regress, target)
+    words = unfiled.words()
+    asked: Policy | None = None
+    chosen = target
+    if policy is not None:
+        asked, chosen = _with_task(Policy.load(policy), classify, regress, target)
+    else:
+        words |= {"classify": classify, "regress": regress}
     with console.progress(quiet=as_json) as progress:
         found = train_and_score(
             original,
             asked,
+            **words,
             models=options.names(models) or None,
             folds=folds,
             regions=known_form(regions),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
 
 from rothko.cli.pipes import piped
-from rothko.errors import InputError, PolicyError
+from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rothko.data.source.csv import CsvOptions
-    from rothko.workload import Task
+    from rothko.policy.words import Words
 
 
 ASKED: ContextVar[set[str]] = ContextVar("asked")
@@ -95,6 +95,12 @@ Sensitive = Annotated[
     str, typer.Option("--sensitive", help="Sensitive columns, separated by commas.", show_default=False)
 ]
 Drop = Annotated[str, typer.Option("--drop", help="Identifiers to drop, separated by commas.", show_default=False)]
+Keep = Annotated[
+    str, typer.Option("--keep", help="Columns released as they are, separated by commas.", show_default=False)
+]
+KeepRest = Annotated[
+    bool, typer.Option("--keep-rest", help="Release columns that are not named as they are, but for identifiers.")
+]
 K = Annotated[str | None, typer.Option("--k", help="k-anonymity: records in a class at least.", show_default=False)]
 L = Annotated[
     str | None, typer.Option("--l", help="Distinct l-diversity of each sensitive column.", show_default=False)
@@ -150,42 +156,43 @@ def csv_options(delimiter: str | None, quote: str | None, encoding: str | None, 
     return CsvOptions("\t" if delimiter in ("\\t", "tab") else delimiter, quote, encoding, header)
 
 
-def either(policy: Path | None, qi: str, *others: str | None) -> None:
-    """A policy file, or options that say the same; not both, not neither."""
-    if policy is not None and (qi or any(others)):
-        raise PolicyError("Give a policy file, or --qi and the options that go with it, not both.")
-    if policy is None and not qi:
-        raise PolicyError(
-            "Give a policy file with --policy (rothko draft makes one), or the quasi-identifiers with --qi."
-        )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InPlaceOfPolicy:
+    """What is said in place of a policy file."""
 
+    qi: Quasi = ""
+    sensitive: Sensitive = ""
+    drop: Drop = ""
+    keep: Keep = ""
+    keep_rest: KeepRest = False
+    k: K = None
+    l: L = None  # noqa: E741 (the literature's letter)
+    missing: Missing = ""
 
-def quick(**given: Any) -> dict[str, Any]:
-    """The options of a run without a policy file, as :meth:`rothko.policy.policy.Policy.quick` takes them."""
-    read: dict[str, Callable[[Any], Any]] = {
-        "k": lambda text: whole("--k", text, 2),
-        "l": lambda text: whole("--l", text, 2),
-        "method": str,
-        "publish": str,
-    }
-    return {key: read.get(key, names)(value) for key, value in given.items()}
+    def words(self) -> Words:
+        """As :mod:`rothko.policy.words` takes them."""
+        return {
+            "qi": names(self.qi),
+            "sensitive": names(self.sensitive),
+            "drop": names(self.drop),
+            "keep": names(self.keep),
+            "keep_rest": self.keep_rest,
+            "k": whole("--k", self.k, 2),
+            "l": whole("--l", self.l, 2),
+            "missing": names(self.missing),
+        }
 
 
 def workload(
     classify: list[str] | None, regress: list[str] | None, select: list[str] | None, aggregate: list[str] | None
-) -> list[Task]:
-    """The tasks that the options ask for, each once.
-
-    >>> [task.describe() for task in workload(["salary,disease"], None, ["age >= 40"], None)]
-    ['classify salary', 'classify disease', 'select age >= 40']
-    """
-    from rothko.workload import Aggregate, Classify, Regress, Select
-
-    tasks: list[Task] = [Classify(name) for name in _columns("--classify", classify)]
-    tasks += [Regress(name) for name in _columns("--regress", regress)]
-    tasks += [Select(typed(where)) for where in select or ()]
-    tasks += [Aggregate(name) for name in _columns("--aggregate", aggregate)]
-    return list(dict.fromkeys(tasks))
+) -> Words:
+    """The tasks that are asked for, as :mod:`rothko.policy.words` takes them."""
+    return {
+        "classify": _columns("--classify", classify),
+        "regress": _columns("--regress", regress),
+        "select": [typed(where) for where in select or ()],
+        "aggregate": _columns("--aggregate", aggregate),
+    }
 
 
 def _columns(option: str, texts: list[str] | None) -> list[str]:
@@ -306,21 +313,6 @@ def number(option: str, text: str | None, least: float) -> float | None:
     if not least <= value < math.inf:
         raise InputError(f"{option} must be a number of at least {least}, not {text!r}.")
     return value
-
-
-def size(option: str, text: str | None) -> int | None:
-    """A number of bytes such as 512MB or 2GiB.
-
-    >>> size("--memory", "1.5GB"), size("--memory", "2 KiB")
-    (1500000000, 2048)
-    """
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip().lower())
-    if not found:
-        raise InputError(f"{option} must be a size such as 512MB or 2GiB, not {text!r}.")
-    number, prefix, binary = found.groups()
-    return int(float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " "))
 
 
 def count(option: str, text: str) -> int:

@@ -53,13 +53,14 @@ def plan(
     from rothko.calibrate import calibrate
     from rothko.cli import console
     from rothko.engines.options import RothkoS
+    from rothko.engines.plan import as_bytes
     from rothko.engines.plan import plan as foretell
 
     found = foretell(
         options.count("--rows", rows),
         columns=options.count("--columns", columns),
         k=options.whole("--k", k, 2) or 2,
-        memory=options.size("--memory", memory),
+        memory=as_bytes(memory),
         row_bytes=None if bytes_per_row is None else options.count("--bytes-per-row", bytes_per_row),
         distinct=None if distinct is None else options.count("--distinct", distinct),
         options=RothkoS(test=cast("Test", test), alpha=options.number("--alpha", alpha, 0) or 0.0),

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
@@ -22,14 +21,16 @@ from rothko.data.encode import Encoded
 from rothko.data.schema import match
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
+from rothko.engines.plan import as_bytes
 from rothko.errors import PolicyError, RothkoError
 from rothko.flow import feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.classes import Classes
 from rothko.metrics.loss import loss
 from rothko.metrics.registry import COMPARED
-from rothko.policy.draft import Draft, as_policy
+from rothko.policy.asked import AnyPolicy, Asked
 from rothko.policy.policy import Policy
+from rothko.policy.words import Roles, Words, takes
 from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.privacy.requirement import Requirement, number
 from rothko.privacy.statistics import Statistics
@@ -117,19 +118,21 @@ class TableFrontier(Frontier[TableTrial]):
         return plain
 
 
+@takes(Roles)
 def compare(
     data: Any,
-    policy: Policy | Draft | str | Path | Mapping[str, Any],
+    policy: AnyPolicy | None = None,
     *,
     methods: Sequence[Any] = ("mondrian", "hilbert", "cluster"),
-    k: Iterable[int] = (),
-    l: Iterable[int] = (),  # noqa: E741 (the literature's letter)
+    k: int | Iterable[int] = (),
+    l: int | Iterable[int] = (),  # noqa: E741 (the literature's letter)
     repeat: int = 1,
     seed: int = 0,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
+    **words: Unpack[Roles],
 ) -> TableFrontier:
     """Run methods at several k, or several l, on one table, and measure what each loses.
 
@@ -138,7 +141,10 @@ def compare(
     data
         Anything that :func:`rothko.anonymize` takes.
     policy
-        The roles and hierarchies of the columns, and the requirements beside those that vary.
+        The roles and hierarchies of the columns, and the requirements beside those that vary. Or none, and in its
+        place:
+    qi, sensitive, drop, keep, keep_rest, missing, types, hierarchies
+        As for :func:`rothko.anonymize`. Nothing is released: what is not named is not read.
     methods
         Names, or anything that a policy takes as its method. The policy's own method keeps its options.
     k
@@ -152,34 +158,40 @@ def compare(
     Examples
     --------
     >>> people = {"age": [23, 27, 31, 35, 52, 54, 56, 58]}
-    >>> policy = Policy.quick(people, qi=["age"], k=2)
-    >>> found = compare(people, policy, methods=["mondrian"], k=[2, 4, 9])
+    >>> found = compare(people, qi="age", methods=["mondrian"], k=[2, 4, 9])
     >>> [(trial.k, trial.loss and round(trial.loss.gcp, 2)) for trial in found.trials]
     [(2, 0.09), (4, 0.26), (9, None)]
     >>> found.trials[-1].reason.partition(":")[0]
     'This table cannot meet k-anonymity with k = 9'
     """
-    asked = as_policy(policy)
-    values: dict[By, list[int]] = {"k": sorted(set(k)), "l": sorted(set(l))}
+    values: dict[By, list[int]] = {"k": _several(k), "l": _several(l)}
     if not values["k"] and not values["l"]:
         raise PolicyError("Nothing varies; give several k, such as k = 2, 5, 10, or several l.")
     if len(values["k"]) > 1 and len(values["l"]) > 1:
         raise PolicyError("Several k and several l at a time cannot be shown side by side; give one k, or one l.")
     by: By = "l" if len(values["l"]) > 1 or not values["k"] else "k"
     other: By = "k" if by == "l" else "l"
-    fixed = asking(asked, other, values[other][0]) if values[other] else asked
-    varied = [asking(fixed, by, value) for value in values[by]]
-    chosen = _methods(asked, methods)
+    asked = _asked(data, policy, words, csv, {letter for letter, some in values.items() if some})
+
+    def varied(policy: Policy) -> list[tuple[str, Policy]]:
+        fixed = asking(policy, other, values[other][0]) if values[other] else policy
+        some = [asking(fixed, by, value) for value in values[by]]
+        chosen = _methods(policy, methods)
+        return [(name, one.but(method=method)) for one in some for name, method in chosen.items()]
+
+    varied(asked.policy)  # what is wrong is told before the table is read
+    settled = asked.settled(released=False)
     bench = TableBench.of(
-        data, asked, seed=seed, threads=threads, memory=memory, repeat=repeat, csv=csv, progress=progress
+        asked.source, settled, seed=seed, threads=threads, memory=memory, repeat=repeat, progress=progress
     )
-    policies = [(name, one.but(method=method)) for one in varied for name, method in chosen.items()]
+    policies = varied(settled)
     return bench.frontier(by, bench.run([(empty(name, one), one) for name, one in policies], progress))
 
 
+@takes(Roles)
 def most_private(
     data: Any,
-    policy: Policy | Draft | str | Path | Mapping[str, Any],
+    policy: AnyPolicy | None = None,
     *,
     max_loss: float,
     by: By = "k",
@@ -188,9 +200,10 @@ def most_private(
     l: int | None = None,  # noqa: E741 (the literature's letter)
     seed: int = 0,
     threads: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
+    **words: Unpack[Roles],
 ) -> TableFrontier:
     """Find, for each method, the largest k (or l) whose GCP stays within a bound.
 
@@ -210,11 +223,10 @@ def most_private(
     Examples
     --------
     >>> people = {"age": list(range(20, 60))}
-    >>> found = most_private(people, Policy.quick(people, qi=["age"], k=2), methods=["mondrian"], max_loss=0.25)
+    >>> found = most_private(people, qi="age", methods=["mondrian"], max_loss=0.25)
     >>> found.largest[0].value, found.largest[0].above
     (10, 11)
     """
-    asked = as_policy(policy)
     number("max_loss", "the bound on GCP", max_loss, least=0, most=1)
     if by not in ("k", "l"):
         raise PolicyError(f"by must be k or l, not {by!r}.")
@@ -223,11 +235,18 @@ def most_private(
     if given[by] is not None:
         raise PolicyError(f"The largest {by} is looked for, so no {by} can be asked for; leave it out.")
     value = given[other]
-    fixed = asked if value is None else asking(asked, other, value)
-    asking(fixed, by, 2)
-    chosen = _methods(asked, methods)
+    asked = _asked(data, policy, words, csv, {by} | ({other} if value is not None else set()))
+
+    def varied(policy: Policy) -> tuple[Policy, dict[str, Any]]:
+        fixed = policy if value is None else asking(policy, other, value)
+        asking(fixed, by, 2)
+        return fixed, _methods(policy, methods)
+
+    varied(asked.policy)  # what is wrong is told before the table is read
+    settled = asked.settled(released=False)
+    fixed, chosen = varied(settled)
     bench = TableBench.of(
-        data, asked, seed=seed, threads=threads, memory=memory, warm_up=False, csv=csv, progress=progress
+        asked.source, settled, seed=seed, threads=threads, memory=memory, warm_up=False, progress=progress
     )
     trials: list[TableTrial] = []
     largest = []
@@ -240,6 +259,22 @@ def most_private(
     order = {name: i for i, name in enumerate(chosen)}
     trials.sort(key=lambda trial: (trial.at(by), order[trial.method]))
     return replace(bench.frontier(by, trials), max_loss=float(max_loss), largest=tuple(largest))
+
+
+def _several(values: int | Iterable[int]) -> list[int]:
+    """One number or several, sorted, each once."""
+    return [values] if isinstance(values, int) else sorted(set(values))
+
+
+def _asked(data: Any, policy: AnyPolicy | None, roles: Roles, csv: CsvOptions | None, letters: set[By]) -> Asked:
+    """A table with the policy whose k or l is to vary; where words stand for it, it asks for these letters alone."""
+    words = cast("Words", roles if policy is not None else {**roles, "k": 2})
+    asked = Asked.of(data, policy, words, csv=csv)
+    if policy is not None or "k" in letters:
+        return asked
+    diverse = asking(asked.policy, "l", 2)
+    alone = tuple(r for r in diverse.privacy if not isinstance(r, KAnonymity))
+    return replace(asked, policy=diverse.but(privacy=alone))
 
 
 def bisect(holds: Callable[[int], bool], most: int) -> int | None:
@@ -306,17 +341,16 @@ class TableBench(Bench[Policy, Classes, TableTrial]):
         *,
         seed: int = 0,
         threads: int | None = None,
-        memory: int | None = None,
-        csv: CsvOptions | None = None,
+        memory: int | str | None = None,
         progress: Progress = silent,
         **repeated: Any,
     ) -> TableBench:
         """Read and encode a table; how often trials are run is said as for any bench."""
-        source = open_source(data, csv=csv, asked=policy.columns)
+        source = open_source(data, asked=policy.columns)
         match(source.names, policy, source.label)
         timings: dict[str, float] = {}
         cores = count_threads(threads)
-        _, _, encoded = read_encoded(source, policy, timings, threads=cores, memory=memory, progress=progress)
+        _, _, encoded = read_encoded(source, policy, timings, threads=cores, memory=as_bytes(memory), progress=progress)
 
         def check(asked: Policy) -> None:
             refuse(asked.method, "compare")

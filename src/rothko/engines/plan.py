@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rothko.engines.options import RothkoS
 from rothko.errors import InputError, PolicyError, TooLargeError, nearest
+from rothko.mistakes import said
 from rothko.privacy.confidence import Test, fewest, least_share
 
 BASELINE = 340_000_000
@@ -98,6 +99,21 @@ def budget(memory: int, *, row_bytes: int, group_bytes: int = 0, baseline: int =
 def in_memory(size: int) -> int:
     """The bytes that a run of the memory engine takes for a table of ``size`` bytes."""
     return WORKING * size + BASELINE
+
+
+def as_bytes(memory: int | str | None) -> int | None:
+    """A number of bytes, also as a size such as 512MB or 2GiB.
+
+    >>> as_bytes("1.5GB"), as_bytes("2 KiB"), as_bytes(10**9), as_bytes(None)
+    (1500000000, 2048, 1000000000, None)
+    """
+    if memory is None or (isinstance(memory, int) and not isinstance(memory, bool) and memory > 0):
+        return memory
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", str(memory).strip().lower())
+    if not found or isinstance(memory, bool):
+        raise InputError(f"{said('--memory')} must be a size such as 512MB or 2GiB, not {memory!r}.")
+    number, prefix, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " "))
 
 
 def available_memory() -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -30,13 +30,16 @@ from rothko.data.encode import counted
 from rothko.data.schema import columns_read, match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.data.typed import with_one_missing
 from rothko.errors import InfeasibleError, InputError, PolicyError, nearest
 from rothko.flow import in_memory
 from rothko.learn.models import MODELS
 from rothko.learn.regions import Floats, Form, Original, Regions, known_form, place
-from rothko.policy.draft import as_policy
+from rothko.mistakes import said
+from rothko.policy.asked import AnyPolicy, Asked
 from rothko.policy.policy import Policy
+from rothko.policy.words import Words, takes
 from rothko.progress import Progress, count_threads, silent
 from rothko.workload import Classify, Regress
 
@@ -130,9 +133,10 @@ class Evaluation:
         }
 
 
+@takes(Words)
 def evaluate(
     data: Any,
-    policy: Any,
+    policy: AnyPolicy | None = None,
     *,
     models: Sequence[str] | None = None,
     folds: int = 10,
@@ -144,6 +148,7 @@ def evaluate(
     threads: int | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
+    **words: Unpack[Words],
 ) -> tuple[Evaluation, ...]:
     """Train models on original records and on releases of them, and score them; one result for each target.
 
@@ -152,7 +157,11 @@ def evaluate(
     data
         The original: anything that :func:`rothko.anonymize` takes.
     policy
-        Its workload says what to predict, from which features.
+        Its workload says what to predict, from which features. Or none, and in its place:
+    qi, sensitive, drop, keep, keep_rest, k, l, missing, types, hierarchies
+        As for :func:`rothko.anonymize`. Nothing is released: what is not named is not read.
+    classify, regress, select, aggregate, workload, method, publish
+        The same; they go with a policy, too.
     models
         Names from :data:`rothko.learn.models.MODELS`; those that do not fit a target are left out. All by default.
     folds
@@ -172,18 +181,18 @@ def evaluate(
     >>> from rothko.generate.agrawal import agrawal
     >>> people = agrawal(300, function=1)
     >>> names = [name for name in people.column_names if name != "class"]
-    >>> policy = Policy.quick(people.column_names, qi=names, k=10).but(workload=[Classify("class")])
-    >>> found, = evaluate(people, policy, models=["tree"], folds=3)
+    >>> found, = evaluate(people, qi=names, k=10, classify="class", models=["tree"], folds=3)
     >>> found.methods, found.metrics, found.scores["tree", "original", "accuracy"].shape
     (('original', 'release', 'median'), ('accuracy', 'macro-F1', 'AUC'), (3,))
     """
-    policy = as_policy(policy)
+    asked = Asked.of(data, policy, words, csv=csv)
+    policy = asked.settled(released=False)
     form, threads = known_form(regions), count_threads(threads)
     _least("folds", folds, 2)
     tasks = _tasks(policy, target)
     chosen = {id(task): _models(task, models) for task in tasks}
     compared = {"release": policy, "median": _median(policy)} if methods is None else dict(methods)
-    table = _read(data, policy, rows, seed, csv)
+    table = _read(asked.source, policy, rows, seed)
     compared = {name: _to_train(other) for name, other in compared.items()}
     total = sum(folds * (1 + len(compared)) * len(chosen[id(task)]) for task in tasks)
     done = 0
@@ -369,8 +378,8 @@ def _tasks(policy: Policy, target: str | None) -> list[Classify | Regress]:
     tasks = [task for task in policy.workload if isinstance(task, Classify | Regress)]
     if not tasks:
         raise PolicyError(
-            "The policy's workload has nothing to predict; add a task such as '- classify: {target: …}' or "
-            "'- regress: {target: …}', or say --classify or --regress on the command line."
+            f"There is nothing to predict; say what with {said('--classify')} or {said('--regress')}, or in the "
+            "workload of the policy: '- classify: {target: …}'."
         )
     chosen = [task for task in tasks if target is None or task.target == target]
     if not chosen:
@@ -413,8 +422,7 @@ def _to_train(policy: Policy) -> Policy:
     return policy.but(columns=columns, publish="range", order="random")
 
 
-def _read(data: Any, policy: Policy, rows: int | None, seed: int, csv: CsvOptions | None) -> pa.Table:
-    source = open_source(data, csv=csv, asked=policy.columns)
+def _read(source: Source, policy: Policy, rows: int | None, seed: int) -> pa.Table:
     match(source.names, policy, source.label)
     table = source.read(columns_read(source.names, policy), as_text=written_as_text(policy)).combine_chunks()
     if rows is None or rows >= table.num_rows:

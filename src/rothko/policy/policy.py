@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack, cast
 
 from pydantic import (
     BaseModel,
@@ -36,6 +36,7 @@ from rothko.policy import yaml as yaml_lines
 from rothko.policy.column import Column
 from rothko.policy.json_schema import json_schema
 from rothko.policy.wording import EXAMPLES, Publish, RowOrder, mistakes_of
+from rothko.policy.words import Words, fields_of, guessed, read_once, takes
 from rothko.policy.yaml import Flow
 
 if TYPE_CHECKING:
@@ -268,64 +269,42 @@ class Policy(BaseModel):
         return {name for task in asked if {"sum", "avg"} & {*task.functions} for name in task.of}
 
     @classmethod
-    def quick(
-        cls,
-        names: Iterable[str],
-        *,
-        qi: Iterable[str],
-        sensitive: Iterable[str] = (),
-        identifiers: Iterable[str] = (),
-        k: int | None = None,
-        l: int | None = None,  # noqa: E741 - the literature's name
-        workload: Iterable[Any] = (),
-        method: Any = "mondrian",
-        publish: str = "range",
-        engine: Any = "auto",
-        missing: Iterable[str] = (),
-        types: Mapping[str, str] | None = None,
-        hierarchies: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Make a policy without a file, as the command line does.
+    @takes(Words)
+    def quick(cls, table: Any, *, engine: Any = "auto", **words: Unpack[Words]) -> Self:
+        """Make a policy without a file, from words, as the command line does.
 
         Parameters
         ----------
-        names
-            The columns of the table, in its order.
-        qi, sensitive, identifiers
-            Which of them have these roles; the others are kept.
+        table
+            A table as for ``anonymize``, or no more than the names of its columns. Of a table, text that holds numbers
+            or dates is read as such, and what nobody names is looked at.
+        qi, sensitive, drop, keep
+            The columns with these roles: quasi-identifiers; sensitive; dropped; released as they are. A name, or
+            several. Columns that are not named are refused, with what they look like.
+        keep_rest
+            Release what is not named as it is. What looks like an identifier must be named, in ``keep`` or ``drop``.
         k, l
             Ask for k-anonymity, and for distinct-l-diversity of every sensitive column.
+        classify, regress, select, aggregate
+            What the release will be used for: columns that models predict, selections, columns that are summed up.
         workload, method, publish, engine, missing
             As in the policy.
         types, hierarchies
             By column, as in the policy.
         """
-        columns: dict[str, dict[str, Any]] = {name: {} for name in names}
-        sensitive = tuple(sensitive)
-        asked = {Role.QUASI_IDENTIFIER: qi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifiers}
-        for role, named in asked.items():
-            for name in named:
-                column = _column(columns, name)
-                if column.setdefault("role", role) is not role:
-                    raise PolicyError(f"the column {name!r} is asked for as {column['role'].value} and as {role.value}")
-        for key, by_name in (("type", types), ("hierarchy", hierarchies)):
-            for name, value in (by_name or {}).items():
-                _column(columns, name)[key] = value
-        if k is None and l is None:
-            raise PolicyError("no privacy is asked for; give --k, for example --k 10, or --l")
-        if l is not None and not sensitive:
-            raise PolicyError(f"l-diversity with l = {l} needs a sensitive column; give --sensitive, or --k alone")
-        privacy: list[Any] = [] if k is None else [{"k-anonymity": {"k": k}}]
-        privacy += [{"distinct-l-diversity": {"l": l, "of": name}} for name in sensitive if l is not None]
-        return cls(
-            columns={name: {"role": Role.KEEP, **column} for name, column in columns.items()},
-            privacy=tuple(privacy),
-            workload=tuple(workload),
-            method=method,
-            publish=publish,
-            engine=engine,
-            missing=tuple(missing),
-        )
+        from rothko.policy.unnamed import as_source, refuse_unnamed
+
+        words = read_once(words)
+        source = as_source(table, words)
+        names = list(table) if source is None else source.names
+        policy = cls(**fields_of(names, words), engine=engine)
+        refuse_unnamed(names if source is None else source, words)
+        return policy if source is None else policy.typed(guessed(source, words))
+
+    def typed(self, types: Mapping[str, str]) -> Self:
+        """The same policy with other types of some columns."""
+        changed = {name: self.columns[name].model_copy(update={"type": kind}) for name, kind in types.items()}
+        return self.but(columns=self.columns | changed) if changed else self
 
     def but(self, **changes: Any) -> Self:
         """The same policy with other answers to some of its keys, checked anew."""
@@ -415,12 +394,6 @@ class Policy(BaseModel):
     def json_schema(cls) -> dict[str, Any]:
         """Describe the policy file as JSON Schema (draft 2020-12), for editors and other tools."""
         return json_schema()
-
-
-def _column(columns: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
-    if name not in columns:
-        raise PolicyError(f"{name!r} is not a column of the table; {hint(name, columns)}")
-    return columns[name]
 
 
 def _is_text(path: KeyPath) -> bool:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts, refuse_unnamed
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.open import open_source
 from rothko.data.typed import with_one_missing
 from rothko.errors import PolicyError, nearest
-from rothko.policy.draft import Draft, as_policy
+from rothko.policy.asked import AnyPolicy, Asked
 from rothko.policy.policy import Policy
+from rothko.policy.words import Words, takes
 from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP
 from rothko.release.publish import bounds_names, mean_name
@@ -51,24 +50,28 @@ class Check:
         }
 
 
+@takes(Words)
 def check(
     data: Any,
-    policy: Policy | Draft | str | Path | Mapping[str, Any],
+    policy: AnyPolicy | None = None,
     *,
     threads: int | None = None,
     csv: CsvOptions | None = None,
+    **words: Unpack[Words],
 ) -> Check:
     """Assess a table against a policy: original data, a release, or somebody else's.
 
+    In place of a policy, say what is asked, as for :func:`rothko.anonymize`: ``qi=["age"], k=10``. Columns that are not
+    named are refused; ``keep`` names those that nothing is asked of.
+
     >>> import rothko as rk
     >>> people = {"age": [30, 30, 41], "disease": ["flu", "cold", "flu"]}
-    >>> policy = rk.Policy.quick(people, qi=["age"], sensitive=["disease"], k=2)
-    >>> finding = rk.check(people, policy).verification.findings[0]
+    >>> finding = rk.check(people, qi="age", sensitive="disease", k=2).verification.findings[0]
     >>> finding.achieved, finding.violating_classes, finding.violating_records
     (1.0, 1, 1)
     """
-    policy = as_policy(policy)
-    source = open_source(data, csv=csv, asked=policy.columns)
+    asked = Asked.of(data, policy, words, csv=csv)
+    source, policy = asked.source, asked.settled()
     shown = {name: published_in(name, source.names, source.label, policy) for name in policy.quasi_identifiers}
     for name in policy.sensitive:
         if name not in source.names:

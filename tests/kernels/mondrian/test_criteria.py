@@ -115,7 +115,7 @@ def _check_queries(
 def test_threads_and_ranks_do_not_change_the_cuts(task: Task) -> None:
     table = agrawal(60_000, function=2, noise=0.1, seed=3)
     names = table.column_names
-    policy = Policy.quick(names, qi=["salary", "age", "loan", "hvalue"], k=40).but(workload=(task,))
+    policy = Policy.quick(names, qi=["salary", "age", "loan", "hvalue"], keep_rest=True, k=40).but(workload=(task,))
     encoded = encode(typed(table, policy), policy)
     results = [
         Mondrian(minimum_gain=0).partition(encoded, policy.privacy, workload=(task,), threads=n) for n in (1, 2, 3)
@@ -135,7 +135,7 @@ def test_the_first_cut_is_that_of_a_decision_tree() -> None:
     tree = pytest.importorskip("sklearn.tree")
     table = agrawal(20_000, function=2, noise=0.1, seed=1)
     names = ["salary", "age", "loan", "elevel"]
-    policy = Policy.quick(table.column_names, qi=names, k=50).but(workload=(Classify("class"),))
+    policy = Policy.quick(table.column_names, qi=names, keep_rest=True, k=50).but(workload=(Classify("class"),))
     encoded = encode(typed(table, policy), policy)
     result = Mondrian(minimum_gain=0).partition(encoded, (KAnonymity(k=50),), workload=policy.workload, threads=1)
     model = tree.DecisionTreeClassifier(criterion="entropy", min_samples_leaf=50, max_depth=1)

@@ -20,7 +20,7 @@ from rothko.errors import InputError
 
 
 def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str] = ()) -> Source:
-    """Open a path, a dataframe or a mapping of arrays.
+    """Open a path, a dataframe or a mapping of arrays; what is open already comes back.
 
     Parameters
     ----------
@@ -31,6 +31,8 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
     >>> open_source({"age": [30, 40]}).names
     ('age',)
     """
+    if isinstance(data, Source):
+        return data
     if isinstance(data, str | Path):
         before = stamp(Path(data))
         source = replace(open_file(Path(data), csv or CsvOptions()), _stamp=before)

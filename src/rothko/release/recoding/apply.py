@@ -18,7 +18,7 @@ from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
 from rothko.data.source.open import open_source
-from rothko.engines.plan import BASELINE, available_memory
+from rothko.engines.plan import BASELINE, as_bytes, available_memory
 from rothko.errors import VerificationError
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.formats.table import ENDINGS
@@ -62,7 +62,7 @@ def apply_file(
     keep_order: bool = False,
     overwrite: bool = False,
     csv: CsvOptions | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> Applied:
     """Recode the records of a file into another.
 
@@ -76,16 +76,17 @@ def apply_file(
         container grants. The records of a time are the same number however small the limit is (a quarter of a
         million), so a very small one is passed.
     """
+    granted = as_bytes(memory)
     target, phi_file = named_file(out), recoding_file(Path(recoding))
     beside = [file for file in phi_file.parent.glob("*.parquet") if file.name.endswith(LARGE_ENDINGS)]
     inputs = (Path(data), phi_file, *beside)
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
     source = open_source(data, csv=csv, asked=phi.policy.columns)
-    limit = available_memory() if memory is None else memory
+    limit = available_memory() if granted is None else granted
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
     # Compressed files are several times larger in memory, and so are the copies on the way.
-    at_once = 20 * source.bytes + (0 if memory is None else BASELINE) < limit
+    at_once = 20 * source.bytes + (0 if granted is None else BASELINE) < limit
     tables = iter([source.read(as_text=as_text)]) if at_once else source.batches(as_text=as_text)
     names = {name: [column.name for column in columns] for name, columns in phi.published.items()}
     anonymity = [r for r in phi.policy.privacy if isinstance(r, KAnonymity)]
