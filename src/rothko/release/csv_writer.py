@@ -51,8 +51,13 @@ def write_csv(
 
     def block(begin: int) -> memoryview:
         """The bytes of some lines: joined, their texts lie one after the other."""
-        parts = [texts.take(pa.array(index[begin : begin + BLOCK])) for texts, index in pieces]
+        shown = [index[begin : begin + BLOCK] for _, index in pieces]
+        first = np.flatnonzero(_changes(shown))
+        parts = [texts.take(pa.array(index[first])) for (texts, _), index in zip(pieces, shown, strict=True)]
         lines = _joined(parts, "")
+        if len(first) < len(shown[0]):
+            times = np.diff(first, append=len(shown[0]))
+            lines = lines.take(pa.array(np.repeat(np.arange(len(first)), times)))
         ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
         return memoryview(lines.buffers()[2])[ends[0] : ends[len(lines)]]
 
@@ -62,6 +67,15 @@ def write_csv(
         for lines in _in_turn(pool, block, range(0, count, BLOCK), threads):
             file.write(lines)
     return cells.escaped
+
+
+def _changes(shown: list[NDArray[np.int32]]) -> NDArray[np.bool_]:
+    """Which rows show something else than the row before: rows that are alike stand together, and are joined once."""
+    changes = np.zeros(len(shown[0]), dtype=np.bool_)
+    changes[:1] = True
+    for index in shown:
+        changes[1:] |= index[1:] != index[:-1]
+    return changes
 
 
 class _Cells:

@@ -169,11 +169,17 @@ def verify(
     def work(longest: int) -> Verification:
         with limits.connect() as connection:
             columns = open_table(connection, data, used if hashes is None else {*used, *hashes.names}, longest=longest)
+            # Text, of which most is there many times: told apart as it stands, and read once.
+            condensed = isinstance(data, Path) and file_format(data).condense(
+                connection, data, len(columns), "released", longest
+            )
             marks = NO_MARKS if hashes is None else hashes.of_rows(connection, columns)
             whose = None
             if owner is not None:
                 whose = value_of(connection, owner, _number_of(owner, columns), None, missing)
             counting = _Counting(connection, marks, whose)
+            if condensed:
+                counting = replace(counting, rows="released_lines", times="times")
             return _verify(counting, columns, requirements, quasi_identifiers, missing, values or {}, owner)
 
     return with_long_lines(work)
@@ -253,13 +259,27 @@ class _Counting:
     """SQL of the hashes of a row; see :class:`RowHashes`."""
     whose: str | None
     """SQL of the owner of a record, where people are counted."""
+    rows: str = "released"
+    """A table with every different row, where that is known."""
+    times: str = "1"
+    """How often each is there."""
+
+    @property
+    def _records(self) -> str:
+        """SQL of how many records there are in a group of rows."""
+        return "count(*)" if self.times == "1" else f"sum({self.times})::BIGINT"
+
+    @property
+    def _stayed(self) -> str:
+        """SQL of the sum of the hashes of what they keep."""
+        return f"sum({self.marks[1]})" if self.times == "1" else f"sum({self.marks[1]}::HUGEINT * {self.times})"
 
     def group(self, by: Sequence[str]) -> None:
         """Make ``class(class, size, heads, h, s)``."""
-        heads = "count(*)" if self.whose is None else f"count(DISTINCT {self.whose})"
+        heads = self._records if self.whose is None else f"count(DISTINCT {self.whose})"
         self.connection.execute(
-            "CREATE OR REPLACE TEMP TABLE class AS SELECT row_number() OVER () AS class, count(*) AS size, "
-            f"{heads} AS heads, {self.marks[0]} AS h, sum({self.marks[1]}) AS s FROM released GROUP BY {', '.join(by)}"
+            f"CREATE OR REPLACE TEMP TABLE class AS SELECT row_number() OVER () AS class, {self._records} AS size, "
+            f"{heads} AS heads, {self.marks[0]} AS h, {self._stayed} AS s FROM {self.rows} GROUP BY {', '.join(by)}"
         )
 
     def count(self, by: Sequence[str], value: str) -> None:
@@ -270,7 +290,7 @@ class _Counting:
                 "CREATE OR REPLACE TEMP TABLE listed AS "
                 "SELECT row_number() OVER () AS class, sum(c)::BIGINT AS size, size AS heads, list(value) AS value, "
                 f"list(c) AS c, {self.marks[0]} AS h, sum(s) AS s FROM (SELECT {keys}, {value} AS value, "
-                f"count(*) AS c, sum({self.marks[1]}) AS s FROM released GROUP BY {keys}, value) GROUP BY {keys}"
+                f"{self._records} AS c, {self._stayed} AS s FROM {self.rows} GROUP BY {keys}, value) GROUP BY {keys}"
             )
             held = "SELECT class, unnest(value) AS value, unnest(c) AS c, size, heads FROM listed"
             everyone = "SELECT value, sum(c) AS c FROM counted GROUP BY value"

@@ -41,6 +41,12 @@ class Arrow:
         yield self.schema(path).empty_table()
         yield from (pa.Table.from_batches([batch]) for batch in _batches(path))
 
+    def condense(
+        self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
+    ) -> bool:
+        """Its dictionaries tell values apart already."""
+        return False
+
     def view(
         self, connection: duckdb.DuckDBPyConnection, path: Path, used: Collection[str], table: str, longest: int
     ) -> tuple[str, ...]:

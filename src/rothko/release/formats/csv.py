@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from rothko.release.csv_writer import write_csv
+from rothko.release.formats.csv_lines import counted_lines, distinct_lines, repeats
 from rothko.release.rows import Rows
 from rothko.release.sql import file_literal, literal
 
@@ -53,14 +54,39 @@ class Csv:
         """Let a file be a table of texts."""
         with path.open(encoding="utf-8", newline="") as file:  # a name may have line ends
             names = next(csv.reader(file, delimiter=self.delimiter))
-        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
-        rows = (
-            f"read_csv({file_literal(path)}, delim = {literal(self.delimiter)}, header = true, quote = '\"', "
-            f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, {AS_WRITTEN}, "
-            f"max_line_size = {longest}, columns = {{{columns}}})"
+        columns = {f"c{i}": "VARCHAR" for i in range(len(names))}
+        connection.execute(
+            f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {self._rows(path, columns, longest, header=True)}"
         )
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {rows}")
         return tuple(names)
+
+    def _rows(self, path: Path, columns: Mapping[str, str], longest: int, *, header: bool) -> str:
+        kinds = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
+        return (
+            f"read_csv({file_literal(path)}, delim = {literal(self.delimiter)}, header = {header}, quote = '\"', "
+            f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, {AS_WRITTEN}, "
+            f"max_line_size = {longest}, columns = {{{kinds}}})"
+        )
+
+    def condense(
+        self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
+    ) -> bool:
+        """Read every different line once, where lines are records and repeat."""
+        lines = distinct_lines(connection, path, longest) if repeats(path) else None
+        if lines is None:
+            return False
+        kinds = {"times": "BIGINT"} | {f"c{i}": "VARCHAR" for i in range(columns)}
+        try:
+            with counted_lines(lines, self.delimiter, path.parent) as file:
+                rows = self._rows(Path(file.name), kinds, longest + 32, header=False)
+                connection.execute(f"CREATE OR REPLACE TEMP TABLE {table}_lines AS SELECT * FROM {rows}")
+        except OSError:
+            return False
+        connection.execute(
+            f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * EXCLUDE (times, time) "
+            f"FROM {table}_lines, unnest(range(times)) AS repeated(time)"
+        )
+        return True
 
 
 class _Writer:

@@ -61,3 +61,12 @@ class FileFormat(Protocol):
             The most bytes of a line of text.
         """
         ...
+
+    def condense(
+        self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
+    ) -> bool:
+        """Let ``table_lines`` have every different row of a file once, with ``times``, how often it is there.
+
+        ``table`` is then made of these. False where nothing is gained by it, and nothing was made.
+        """
+        ...

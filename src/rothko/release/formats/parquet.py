@@ -48,6 +48,12 @@ class Parquet:
             yield file.schema_arrow.empty_table()
             yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches())
 
+    def condense(
+        self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
+    ) -> bool:
+        """Its dictionaries tell values apart already."""
+        return False
+
     def view(
         self, connection: duckdb.DuckDBPyConnection, path: Path, used: Collection[str], table: str, longest: int
     ) -> tuple[str, ...]:
