@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rothko.data.source.csv import CsvOptions
     from rothko.flow import anonymize
     from rothko.learn.anonymizer import Anonymizer
+    from rothko.learn.evaluate import evaluate
     from rothko.metrics.measure import measure
     from rothko.policy.draft import draft
     from rothko.policy.policy import Policy
@@ -37,6 +38,7 @@ _PLACES = {
     "check": "rothko.release.check",
     "compare": "rothko.comparison.compare",
     "draft": "rothko.policy.draft",
+    "evaluate": "rothko.learn.evaluate",
     "measure": "rothko.metrics.measure",
 }
 
@@ -54,6 +56,7 @@ __all__ = [
     "compare",
     "draft",
     "errors",
+    "evaluate",
     "measure",
     "privacy",
     "sets",

@@ -111,7 +111,7 @@ def speaking_of_options() -> Iterator[None]:
         _options = before
 
 
-def said(option: str, value: object = None) -> str:
+def said(option: str, value: object = None, *, within: str = "") -> str:
     """How a person gives an option: as such on the command line, as a keyword in Python.
 
     Parameters
@@ -120,6 +120,8 @@ def said(option: str, value: object = None) -> str:
         Its name on the command line.
     value
         What to give; True and False switch it on and off, None leaves the value open.
+    within
+        The keyword and the class that has it in Python, where it is not simply a keyword.
 
     Examples
     --------
@@ -137,7 +139,8 @@ def said(option: str, value: object = None) -> str:
         text = ",".join(value) if isinstance(value, list) else str(value)
         return f"{option} {shlex.quote(text)}"
     keyword = option.removeprefix("--").replace("-", "_")
-    return _IN_PYTHON.get(option, f"{keyword}={{}}").format("…" if value is None else repr(value))
+    form = f"{within}({keyword}={{}})" if within else _IN_PYTHON.get(option, f"{keyword}={{}}")
+    return form.format("…" if value is None else repr(value))
 
 
 def said_together(options: Mapping[str, object]) -> str:

@@ -145,7 +145,7 @@ def test_without_a_limit_what_is_free_decides(monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_asked_for_is_taken_or_refused() -> None:
     for name in ("rothko-t", "rothko-s", "memory"):
         assert plan.choose_engine(10, 440, memory=GB, asked=name) == (name, "asked for")
-    with pytest.raises(InputError, match=r"^The table needs about 6.3 GB .* limit is 1.0 GB; raise --memory, or use"):
+    with pytest.raises(InputError, match=r"^The table needs about 6.3 GB .* limit is 1.0 GB; raise memory=…, or use"):
         plan.choose_engine(10**6, GB, memory=GB, asked="memory")
     with pytest.raises(PolicyError, match=r"^'memry' is not an engine; did you mean 'memory'\?"):
         plan.choose_engine(10, 440, asked="memry")

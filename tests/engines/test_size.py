@@ -35,12 +35,12 @@ def test_auto_takes_a_gzip_file_that_does_not_fit_in_memory_to_disk(first: bytes
 
 
 def test_memory_that_is_asked_for_and_does_not_suffice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TooLargeError, match=r"the limit is 404.0 MB; raise --memory, or use engine: auto\.$"):
+    with pytest.raises(TooLargeError, match=r"the limit is 404.0 MB; raise memory=…, or use engine: auto\.$"):
         rk.anonymize(packed(tmp_path), POLICY, memory=LIMIT, engine="memory")
 
 
 def test_a_method_that_needs_memory_says_so(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"hilbert sees all records at once.*raise --memory, or use mondrian"):
+    with pytest.raises(PolicyError, match=r"hilbert sees all records at once.*raise memory=…, or use mondrian"):
         rk.anonymize(packed(tmp_path), POLICY.but(method="hilbert"), memory=LIMIT)
 
 

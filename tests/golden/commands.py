@@ -50,8 +50,8 @@ def commands() -> Iterator[Case]:
         source = run.data / "people.csv"
         run.command(
             "quick", "anonymize", source, "--qi", "age,smoker,town", "--sensitive", "disease", "--drop", "name",
-            "--keep", "note", "--keep-rest", "--k", 6, "--l", 3, "--classify", "disease", "--missing", "007", "--out", run.out / "folder",
-            "--threads", run.threads, "--json",
+            "--keep", "note", "--keep-rest", "--k", 6, "--l", 3, "--classify", "disease", "--missing", "007",
+            "--out", run.out / "folder", "--threads", run.threads, "--json",
         )  # fmt: skip
         for path in sorted((run.out / "folder").glob("*.csv")):
             run.file(path)

@@ -267,7 +267,7 @@ def test_many_records_are_refused_unless_forced(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "MOST", 50)
     table = people(51)
     policy = Policy.quick(table, qi=["age"], sensitive=["disease"], keep="city", k=5, method="topdown")
-    with pytest.raises(PolicyError, match=r"there are 51, more than 50; use hilbert or cluster.*force: true"):
+    with pytest.raises(PolicyError, match=r"there are 51, more than 50; use hilbert or cluster.*'force': True"):
         rk.anonymize(table, policy)
     assert rk.anonymize(table, policy.but(method={"topdown": {"force": True}})).certificate.verification.holds
 

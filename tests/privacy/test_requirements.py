@@ -511,7 +511,9 @@ def test_a_hierarchy_is_for_its_distance_and_the_other_way_round() -> None:
 
 def test_categories_must_have_all_values() -> None:
     requirement = PAlpha(p=2, categories={"flu": "lung"}, of="s")
-    with pytest.raises(PolicyError, match=r"^p-alpha of s: categories leave out 2 of 3 values \(--show") as caught:
+    with pytest.raises(
+        PolicyError, match=r"^p-alpha of s: categories leave out 2 of 3 values \(`values` of this error"
+    ) as caught:
         score(requirement, ["flu", "acne", "burn"])
     assert caught.value.values == ("acne", "burn")
 

@@ -49,7 +49,7 @@ ANATOMY = {"method": "anatomy", "privacy": [{"frequency-l-diversity": {"l": 2, "
 def test_a_name_that_a_release_may_use_must_be_free(tmp_path: Path, name: str) -> None:
     (tmp_path / "out-recoding").mkdir()
     (tmp_path / name).write_text("mine")
-    with pytest.raises(OutputError, match="exists; use --overwrite"):
+    with pytest.raises(OutputError, match="exists; use overwrite=True"):
         release().save(tmp_path / "out.csv")
     assert there(tmp_path) == {name: b"mine"}
 

@@ -102,6 +102,10 @@ KeepRest = Annotated[
     bool, typer.Option("--keep-rest", help="Release columns that are not named as they are, but for identifiers.")
 ]
 K = Annotated[str | None, typer.Option("--k", help="k-anonymity: records in a class at least.", show_default=False)]
+Of = Annotated[
+    str | None,
+    typer.Option("--of", help="The column that tells whose a record is: k counts people.", show_default=False),
+]
 L = Annotated[
     str | None, typer.Option("--l", help="Distinct l-diversity of each sensitive column.", show_default=False)
 ]
@@ -166,6 +170,7 @@ class InPlaceOfPolicy:
     keep: Keep = ""
     keep_rest: KeepRest = False
     k: K = None
+    of: Of = None
     l: L = None  # noqa: E741 (the literature's letter)
     missing: Missing = ""
 
@@ -178,6 +183,7 @@ class InPlaceOfPolicy:
             "keep": names(self.keep),
             "keep_rest": self.keep_rest,
             "k": whole("--k", self.k, 2),
+            "of": None if self.of is None else typed(self.of),
             "l": whole("--l", self.l, 2),
             "missing": names(self.missing),
         }

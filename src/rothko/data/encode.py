@@ -22,6 +22,7 @@ from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import Column, Model, PlainColumn, Schema
 from rothko.data.typed import read_as_stored
 from rothko.errors import InputError
+from rothko.mistakes import said
 from rothko.progress import each
 
 Codes = NDArray[np.int32]
@@ -313,7 +314,7 @@ def _ordinal_line(name: str, values: pa.Array, spec: Column, missing: bool) -> t
         absent = texts.filter(pc.is_null(place)).to_pylist()
         raise InputError(
             f"Column {name!r}: 'order' leaves out {place.null_count} of its {len(values)} values "
-            "(--show-values lists them).",
+            f"({said('--show-values')} lists them).",
             values=absent,
         )
     place = place.to_numpy()

@@ -17,6 +17,7 @@ from rothko.data.line import as_text
 from rothko.data.schema import Column, Role, Schema
 from rothko.data.source.source import Source
 from rothko.errors import InputError
+from rothko.mistakes import said
 
 WHOLE = r"^\s*[+-]?\d{1,38}(\.0*)?\s*$"
 """A whole number in a text column, perhaps written as 42.0; of as many digits as a decimal has."""
@@ -265,7 +266,7 @@ def _parsed(name: str, chunk: pa.DictionaryArray, kind: str) -> pa.Array:
     if bad:
         raise InputError(
             f"Column {name!r}: {bad} distinct value(s) cannot be read as a {kind}; list them under 'missing' or "
-            "set 'type: text' (--show-values lists them).",
+            f"set 'type: text' ({said('--show-values')} lists them).",
             values=words.filter(pc.invert(good)).to_pylist(),
         )
     if pa.types.is_floating(target) and _loses_digits(words):

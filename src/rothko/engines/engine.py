@@ -21,6 +21,7 @@ from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
 from rothko.methods.classes import Cuts
 from rothko.methods.method import Asked, Method
+from rothko.mistakes import said
 from rothko.progress import Progress, silent
 from rothko.workload.tasks import models
 
@@ -96,7 +97,8 @@ class Engine:
         if method.needs_all_records:
             raise PolicyError(
                 f"{method.name} sees all records at once, in memory, and engine {self.name} was "
-                f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or use mondrian."
+                f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise {said('--memory')}, or use "
+                "mondrian."
             )
         if method.needs_order:
             raise PolicyError(
@@ -108,7 +110,7 @@ class Engine:
                 raise PolicyError(
                     f"{requirement.describe()} is about shares of people (of: {policy.owner}), which do not add up "
                     f"over parts of a table, and engine {self.name} was "
-                    f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise --memory, or ask for "
+                    f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise {said('--memory')}, or ask for "
                     "distinct-l-diversity, p-sensitive or p-alpha."
                 )
         for task in models(policy.workload):

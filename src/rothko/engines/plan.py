@@ -88,7 +88,7 @@ def budget(memory: int, *, row_bytes: int, group_bytes: int = 0, baseline: int =
     if memory < least:
         raise InputError(
             f"A memory limit of {written_bytes(memory)} is too small: an engine on disk needs "
-            f"{math.ceil(least / 1e6)} MB at least for this table; raise --memory."
+            f"{math.ceil(least / 1e6)} MB at least for this table; raise {said('--memory')}."
         )
     free = memory - baseline
     frequency = max(free // 4, group_bytes)
@@ -193,7 +193,7 @@ def check_fits(rows: int, size: int, *, memory: int | None = None) -> None:
     if memory is not None or rows > MOST_RECORDS:
         why = _too_large(rows, size, memory)
         if why is not None:
-            raise TooLargeError(why, "raise --memory, or use engine: auto.")
+            raise TooLargeError(why, f"raise {said('--memory')}, or use engine: auto.")
 
 
 def _too_large(rows: int, size: int, memory: int | None) -> str | None:

@@ -20,6 +20,7 @@ from rothko.engines.frequency import Wanted, sizes
 from rothko.engines.store import Store
 from rothko.engines.tree import Tree
 from rothko.errors import InputError
+from rothko.mistakes import said
 from rothko.privacy.statistics import Statistics
 
 
@@ -40,7 +41,7 @@ class AllRecords:
         if needed > self.frequency and list(nodes) == [0]:
             raise InputError(
                 f"Counting the values of the table takes {needed / 1e6:,.0f} MB, and the memory limit leaves "
-                f"{self.frequency / 1e6:,.0f} MB for it; raise --memory, or use engine: rothko-s."
+                f"{self.frequency / 1e6:,.0f} MB for it; raise {said('--memory')}, or use engine: rothko-s."
             )
         return needed <= self.frequency
 

@@ -37,6 +37,7 @@ from rothko.errors import PolicyError
 from rothko.methods.classes import LocalClasses
 from rothko.methods.layout import Rows, fewest, lay_out, rules_of
 from rothko.methods.method import LocalMethod, Progress, flag
+from rothko.mistakes import said
 from rothko.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class TopDown(LocalMethod):
         if encoded.rows > MOST and not self.force:
             raise PolicyError(
                 f"topdown takes time that grows with the square of the records, and there are {encoded.rows:,}, more "
-                f"than {MOST:,}; use hilbert or cluster, which lose less, or ask for it with force: true (--force)."
+                f"than {MOST:,}; use hilbert or cluster, which lose less, or ask for it with {said('--force', True)}."
             )
         from rothko.kernels import topdown as kernel
 

@@ -32,6 +32,7 @@ from rothko.errors import InputError, PolicyError
 from rothko.metrics.extent import Extent
 from rothko.metrics.pair import Beside, Pair, brought, first_rows, read_pair
 from rothko.metrics.workload import combined
+from rothko.mistakes import said
 from rothko.policy.draft import as_policy
 from rothko.progress import count_threads, each
 from rothko.release.loss import digits
@@ -138,8 +139,7 @@ def sensitive_column(policy: Any, of: str | None) -> str:
     found = as_policy(policy).sensitive
     if len(found) != 1:
         raise PolicyError(
-            f"The policy has {len(found)} sensitive columns; a cube is about one column: say which "
-            "with of= (--of on the command line)."
+            f"The policy has {len(found)} sensitive columns; a cube is about one column: say which with {said('--of')}."
         )
     return found[0]
 

@@ -7,6 +7,7 @@ counts, and of the values only those that stand for a missing one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,8 @@ from rothko.data.encode import rank
 from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
-from rothko.errors import InputError
+from rothko.errors import InputError, PolicyError
+from rothko.mistakes import said
 from rothko.policy import yaml as yaml_lines
 from rothko.policy.appearance import (
     ENOUGH,
@@ -103,13 +105,20 @@ class Draft:
 
 
 def as_policy(policy: Policy | Draft | str | Path | Mapping[str, Any]) -> Policy:
-    """A policy from a path, plain data or a draft."""
+    """A policy from a path, its text (YAML), plain data or a draft."""
     if isinstance(policy, Draft):
         return policy.policy
     if isinstance(policy, Policy):
         return policy
+    if isinstance(policy, str) and re.search(r"[\n{]|^\s*(columns|privacy)\s*:", policy):
+        return Policy.parse(policy, where="the text of the policy")
     if isinstance(policy, str | Path):
         return Policy.load(policy)
+    if not isinstance(policy, Mapping):
+        raise PolicyError(
+            f"a policy is a path, YAML text, a mapping, a Policy or a draft, not {type(policy).__name__}; without one, "
+            f"say {said('--qi')} and {said('--k')}"
+        )
     return Policy.model_validate(dict(policy))
 
 
@@ -153,7 +162,11 @@ def draft(
         privacy=tuple(privacy),
         missing=tuple(dict.fromkeys((*given, *found))),
     )
-    header = [] if source.named else ["The first line is taken for names; if it is a record, use --no-header."]
+    header = (
+        []
+        if source.named
+        else [f"The first line is taken for names; if it is a record, use {said('--header', False)}."]
+    )
     notes = [*source.notes, *header, *_notes_on_values(known + sensitive), *_notes_on_roles(by_role, proposals)]
     notes += _notes_on_privacy(rows, k or default_k(rows), k is not None, sensitive)
     return Draft(policy, proposals, rows, _unique(known, rows), tuple(notes))

@@ -285,6 +285,8 @@ class Policy(BaseModel):
             Release what is not named as it is. What looks like an identifier must be named, in ``keep`` or ``drop``.
         k, l
             Ask for k-anonymity, and for distinct-l-diversity of every sensitive column.
+        of
+            The column that tells whose a record is, which is dropped: k counts people, not records.
         classify, regress, select, aggregate
             What the release will be used for: columns that models predict, selections, columns that are summed up.
         workload, method, publish, engine, missing

@@ -5,7 +5,7 @@ Every column must be spoken of: :mod:`rothko.policy.unnamed` refuses the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
@@ -60,6 +60,8 @@ class Words(Roles, total=False):
 
     k: int | None
     """Ask for k-anonymity."""
+    of: str | None
+    """The column that tells whose a record is, which is dropped: k counts people, not records."""
     l: int | None  # noqa: E741 (the literature's letter)
     """Ask for distinct-l-diversity of every sensitive column."""
     classify: Names | None
@@ -78,6 +80,8 @@ class Words(Roles, total=False):
     """As in a policy."""
 
 
+NAMING = ("qi", "sensitive", "drop", "keep", "missing", "classify", "regress", "select", "aggregate")
+"""Words that stand for names, or other texts: one, or several."""
 BESIDE_A_POLICY = ("classify", "regress", "select", "aggregate", "workload", "method", "publish")
 """Words that go with a policy."""
 
@@ -106,12 +110,12 @@ def listed(names: Names | None) -> list[str]:
     >>> listed("age"), listed(("age", "sex")), listed(None)
     (['age'], ['age', 'sex'], [])
     """
-    return [names] if isinstance(names, str) else list(names or ())
+    return [names] if isinstance(names, str) else [] if names is None else list(names)
 
 
 def read_once(words: Words) -> Words:
-    """The same words, with lists for names that may be gone through only once."""
-    several = {word: list(value) for word, value in words.items() if isinstance(value, Iterator)}
+    """The same words, with lists for names: an index of pandas is neither true nor false, an iterator goes by once."""
+    several = {word: listed(cast("Names", words.get(word))) for word in NAMING if word in words}
     return cast("Words", {**words, **several})
 
 
@@ -143,12 +147,14 @@ def of_option(words: Words, option: str) -> list[str]:
 
 def named_in(words: Words) -> list[str]:
     """The columns that are given a role."""
-    return [name for option in OPTIONS.values() for name in of_option(words, option)]
+    return [name for option in (*OPTIONS.values(), "--of") for name in of_option(words, option)]
 
 
 def fields_of(names: Sequence[str], words: Words) -> dict[str, Any]:
     """The keys of the policy that words ask for, of a table with these columns; what they do not name is kept."""
     columns: dict[str, dict[str, Any]] = {name: {} for name in names}
+    if owner := words.get("of"):
+        _column(columns, owner)["role"] = Role.IDENTIFIER
     for role, option in OPTIONS.items():
         for name in of_option(words, option):
             column = _column(columns, name)
@@ -178,7 +184,10 @@ def _privacy(words: Words) -> tuple[Any, ...]:
             f"l-diversity with l = {diverse} needs a sensitive column; give {said('--sensitive')}, or {said('--k')} "
             "alone"
         )
-    privacy: list[Any] = [] if k is None else [{"k-anonymity": {"k": k}}]
+    owner = {"of": words["of"]} if words.get("of") else {}
+    if owner and k is None:
+        raise PolicyError(f"{said('--of')} goes with {said('--k')}: it says whose records are counted")
+    privacy: list[Any] = [] if k is None else [{"k-anonymity": {"k": k, **owner}}]
     privacy += [{"distinct-l-diversity": {"l": diverse, "of": name}} for name in sensitive if diverse is not None]
     return tuple(privacy)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rothko.data.domain import Domain
 from rothko.errors import PolicyError
+from rothko.mistakes import said
 from rothko.privacy.confidence import Sampling
 from rothko.privacy.requirement import Requirement, Rule, whole_number
 from rothko.privacy.statistics import Statistics
@@ -66,7 +67,7 @@ class PAlpha(Requirement):
         if found.null_count:
             raise PolicyError(
                 f"{self.name} of {self.of}: categories leave out {found.null_count} of {len(found)} values "
-                "(--show-values lists them).",
+                f"({said('--show-values')} lists them).",
                 values=domain.texts.filter(pc.is_null(found)).to_pylist(),
             )
         of_entry = np.array([place[category] for category in self.categories.values()], dtype=np.int32)

@@ -16,6 +16,7 @@ from pathlib import Path
 from rothko import json_text, private
 from rothko.data.source.formats import ending_like
 from rothko.errors import OutputError, unreadable_name
+from rothko.mistakes import said
 from rothko.policy.policy import Policy
 from rothko.release.commit import state
 from rothko.release.formats.table import ENDINGS
@@ -84,7 +85,10 @@ class Place:
             try:
                 _writable(asked.parent, make=asked.name == RECODING)
             except OutputError as error:
-                hint = "put the recoding elsewhere with --recoding, or leave it out with --no-recoding"
+                hint = (
+                    f"put the recoding elsewhere with {said('--recoding')}, or leave it out with "
+                    f"{said('--recoding', False)}"
+                )
                 raise OutputError(f"{str(error).rstrip('.')}; {hint}.") from None
         return cls(tables, certificate, None if recoding is False else asked, claim)
 
@@ -342,7 +346,7 @@ def _free(path: Path, overwrite: bool, inputs: Iterable[Path]) -> None:
             if read.exists() and path.samefile(read):
                 raise OutputError(f"The output is the input: {str(read)!r} is read; choose another name.")
         if there and not overwrite:
-            raise OutputError(f"{str(path)!r} exists; use --overwrite to replace it.")
+            raise OutputError(f"{str(path)!r} exists; use {said('--overwrite', True)} to replace it.")
 
 
 def _writable(folder: Path, *, make: bool = False) -> None:

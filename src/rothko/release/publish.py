@@ -35,6 +35,7 @@ from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line, as_text
 from rothko.errors import PolicyError
 from rothko.methods.classes import Classes, ColumnClasses, Ends, LocalClasses, Members, TreeClasses
+from rothko.mistakes import said
 from rothko.progress import each
 from rothko.workload.tasks import Aggregate, Task
 
@@ -367,7 +368,7 @@ def _mean(
     if line.upper is not None:
         raise PolicyError(
             f"Column {line.name!r} has more distinct values than memory holds, so its classes have no means; "
-            "raise --memory, or publish ranges."
+            f"raise {said('--memory')}, or publish ranges."
         )
     numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
     # Summed in the order of the values: sums of floats depend on the order, and that of the input must not show.

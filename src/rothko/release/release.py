@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,18 @@ class TableRelease(ABC):
         found = self.certificate.verification
         about = f"{found.rows:,} records in {found.classes:,} {self.classes_are}, verified: {found.holds}"
         return f"{type(self).__name__}({about})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"A {type(self).__name__} cannot be pickled: it is verified against the original, which it holds and which "
+            "must not travel with it; save it with .save(…), or pickle its .table, .certificate or .recoding."
+        )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return self  # nothing of it changes
 
     @property
     @abstractmethod

@@ -28,6 +28,7 @@ from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
 from rothko.methods.classes import Classes, Cuts
+from rothko.mistakes import said
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
@@ -195,7 +196,8 @@ class Sink:
         policy = stream.policy
         if policy.order == "keep":
             raise PolicyError(
-                "order: keep needs the engine memory: a larger table leaves part by part; remove it, or raise --memory."
+                "order: keep needs the engine memory: a larger table leaves part by part; remove it, or raise "
+                f"{said('--memory')}."
             )
         self.timings: dict[str, float] = {}
         """Seconds spent on ``publish``, ``write``, ``verify`` and ``measure``."""

@@ -26,6 +26,7 @@ from rothko.data.source.formats import check_file, is_text
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.errors import InputError, nearest
+from rothko.mistakes import said
 from rothko.sets import records as sets
 from rothko.sets import tables
 from rothko.sets.records import Records
@@ -131,7 +132,10 @@ def _from_source(source: Source, how: Reading) -> Records:
             return _in_pieces(source.batches([name]), lambda piece: sets.from_list_column(piece.column(0)))
         case "long":
             if how.record is None or how.item is None:
-                raise InputError("Long form needs the column of the record and the one of the item (--record, --item).")
+                raise InputError(
+                    "Long form needs the column of the record and the one of the item "
+                    f"({said('--record', within='reading=Reading')}, {said('--item', within='reading=Reading')})."
+                )
             wanted = [_column(name, source) for name in (how.record, how.item, how.worth) if name is not None]
             pieces = source.batches(wanted, as_text=[how.record, how.item])
             return tables.from_long(pieces, record=how.record, item=how.item, worth=how.worth)
@@ -167,7 +171,8 @@ def _found(source: Source, how: Reading) -> str:
         return "list"
     raise InputError(
         f"{source.label} may be read in several ways; say which with a form: long (record and item columns), boolean "
-        "(a column for each item), table (cells become items), list (a list column) or lines (--form)."
+        "(a column for each item), table (cells become items), list (a list column) or lines "
+        f"({said('--form', within='reading=Reading')})."
     )
 
 
@@ -230,7 +235,7 @@ def read_utility(path: str | Path, *, encoding: str | None = None) -> dict[str, 
     if again:
         raise InputError(
             f"{source.label} tells the utility of {len(again):,} items more than once; leave one row for each "
-            "(--show-values lists them).",
+            f"({said('--show-values')} lists them).",
             values=again,
         )
     return dict(zip(names, values.tolist(), strict=True))
@@ -279,7 +284,10 @@ def _blocks(file: BinaryIO, name: str) -> Iterator[list[str]]:
         except (OSError, EOFError, zlib.error):
             raise InputError(f"{name} is not a gzip file, or it is cut short.") from None
         except UnicodeDecodeError as error:
-            raise InputError(f"{name} is not {error.encoding.upper()}; say what it is with --encoding.") from None
+            raise InputError(
+                f"{name} is not {error.encoding.upper()}; say what it is with "
+                f"{said('--encoding', within='reading=Reading')}."
+            ) from None
         whole = rest + block
         if seen == 0:
             whole = whole.removeprefix(b"\xef\xbb\xbf")
@@ -308,8 +316,8 @@ def _text(block: bytes, name: str, lines: int) -> str:
         return block.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name}, line {line(error.start):,}: the text is not UTF-8; say what it is, for example --encoding "
-            "latin-1."
+            f"{name}, line {line(error.start):,}: the text is not UTF-8; say what it is, for example "
+            f"{said('--encoding', 'latin-1', within='reading=Reading')}."
         ) from None
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.errors import InputError
+from rothko.mistakes import said
 
 STEP = 1 << 24
 """Items that are given other numbers at a time."""
@@ -272,7 +273,8 @@ def with_ancestors(records: Records, hierarchy: Hierarchy, *, prefix: str = "") 
         unknown = [name for name in names if name.startswith(prefix) and name not in place]
         if unknown:
             raise InputError(
-                f"{len(unknown):,} values of the column {prefix[:-1]!r} are not in its hierarchy (--show-values lists "
+                f"{len(unknown):,} values of the column {prefix[:-1]!r} are not in its hierarchy "
+                f"({said('--show-values')} lists "
                 "them).",
                 values=unknown,
             )
@@ -314,7 +316,7 @@ def with_utility(records: Records, utility: Mapping[str, float] | None) -> Recor
     if unknown:
         raise InputError(
             f"{len(unknown):,} of {len(told):,} items with a utility are in no record; remove them, or correct their "
-            "names (--show-values lists them).",
+            f"names ({said('--show-values')} lists them).",
             values=unknown,
         )
     worth = np.array([_worth(told.get(name, 1.0)) for name in names], dtype=np.float64)
@@ -322,7 +324,7 @@ def with_utility(records: Records, utility: Mapping[str, float] | None) -> Recor
     if bad:
         raise InputError(
             f"{len(bad):,} of {len(told):,} utilities are negative, missing, infinite or no number; each must be 0 or "
-            "more (--show-values lists the items).",
+            f"more ({said('--show-values')} lists the items).",
             values=bad,
         )
     notes = records.notes

@@ -16,6 +16,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rothko.errors import InputError, OutputError
+from rothko.mistakes import said
 from rothko.release.formats.arrow import OPTIONS
 from rothko.release.place import LINE_ENDINGS, Place, named_file
 from rothko.release.write import explained
@@ -78,7 +79,7 @@ def _write_lines(published: Records, path: Path, delimiter: str) -> None:
     if broken:
         raise InputError(
             f"{len(broken):,} of {len(names):,} items contain what separates items or lines of text; choose another "
-            "delimiter, or write .parquet (--show-values lists them).",
+            f"delimiter, or write .parquet ({said('--show-values')} lists them).",
             values=broken,
         )
     with path.open("wb") as raw, _packed(raw, path) as file:

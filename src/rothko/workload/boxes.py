@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rothko.data.line import Kind, Line
 from rothko.errors import InputError, PolicyError, nearest
+from rothko.mistakes import said
 from rothko.workload.predicate import (
     MOST_BOXES,
     Comparison,
@@ -200,7 +201,9 @@ class _Labels:
         if self.line.order is not None:
             return InputError(f"{column}, which is not in its 'order'; {nearest(value.text, labels)}")
         holders = "no value has" if self.line.tree is None else "neither a value nor a node of its hierarchy has"
-        return InputError(f"{column}, a label that {holders} (--show-values lists those there are).", values=labels)
+        return InputError(
+            f"{column}, a label that {holders} ({said('--show-values')} lists those there are).", values=labels
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -448,7 +448,7 @@ def test_what_does_not_fit_and_takes_no_grid_is_refused(column: list[Any], spec:
     table = pa.table({"q": column, "z": [0] * MANY})
     with pytest.raises(InputError, match="'q' has more distinct values than the memory limit") as caught:
         surveyed(table, policy_of({"q": {**QI, **spec}, "z": QI}, **more), memory=SMALL)
-    assert "raise --memory" in str(caught.value)
+    assert "raise memory=…" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 

@@ -204,7 +204,7 @@ def test_a_full_disk_tells_how_much_is_needed(tmp_path: Path) -> None:
     assert re.fullmatch(
         r"The file system of the spill folder is too small or its quota is used up: 1\.0 MB were written, \S+ [kMGT]B "
         r"are free and about 50\.0 MB are needed; nothing was released\. "
-        r"Name a folder with more room with --spill-dir\.",
+        r"Name a folder with more room with spill_dir=…\.",
         str(caught.value),
     )
     assert not any(tmp_path.iterdir())

@@ -124,7 +124,7 @@ def test_a_place_that_is_no_folder_is_refused_without_its_name(tmp_path: Path, w
     place = tmp_path / "patients"
     if what == "file":
         place.touch()
-    with pytest.raises(OutputError, match="--spill-dir") as caught:
+    with pytest.raises(OutputError, match="spill_dir=…") as caught:
         Spill.open(place)
     assert "patients" not in str(caught.value)
 

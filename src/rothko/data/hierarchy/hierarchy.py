@@ -32,6 +32,7 @@ from rothko.data.hierarchy.levels import balance, by_breaks, by_widths, join, no
 from rothko.data.hierarchy.numbered import ROOT, Ints, Tree, grow
 from rothko.data.hierarchy.paths import breadth_first, csv_paths, nested_paths, read_text, sniff, text_of
 from rothko.errors import HierarchyError
+from rothko.mistakes import said
 
 _PERIODS = ("day", "month", "quarter", "year", "decade")
 
@@ -371,7 +372,7 @@ class Hierarchy:
         if code.null_count:
             raise HierarchyError(
                 f"{code.null_count} of {len(texts)} distinct values of column {column!r} have no leaf in its hierarchy;"
-                " add them to it (--show-values lists them)",
+                f" add them to it ({said('--show-values')} lists them)",
                 values=texts.filter(pc.is_null(code)).to_pylist(),
             )
         present = np.zeros(len(whole.leaf), dtype=np.int32)

@@ -20,6 +20,7 @@ from typing import BinaryIO, cast
 
 from rothko.data.source.guess import DATE, NUMBER, TIMESTAMP, WHOLE
 from rothko.errors import InputError
+from rothko.mistakes import said
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 16
@@ -171,7 +172,8 @@ def not_in(encoding: str, path: Path) -> InputError:
         except UnicodeDecodeError as error:
             line += raw[: error.start].count(b"\n")
     return InputError(
-        f"{path.name}, line {line}: the text is not {encoding.upper()}; say what it is, for example --encoding latin-1."
+        f"{path.name}, line {line}: the text is not {encoding.upper()}; say what it is, for example "
+        f"{said('--encoding', 'latin-1')}."
     )
 
 

@@ -22,6 +22,7 @@ from rothko.data.source.csv import BLOCK_BYTES, CsvDialect, CsvOptions, is_packe
 from rothko.data.source.guess import Guess, typed_text
 from rothko.data.source.source import Source, Taken
 from rothko.errors import InputError
+from rothko.mistakes import said
 
 
 def open_csv(path: Path, options: CsvOptions) -> Source:
@@ -209,7 +210,7 @@ class CsvFile:
         if quotes % 2:
             raise InputError(
                 f"{self.path.name}: a quoted field does not end where it should (the file has an odd number of "
-                "quotes); if quotes mean nothing in it, name another with --quote."
+                f"quotes); if quotes mean nothing in it, name another with {said('--quote')}."
             )
         return quotes > 0, codes
 
@@ -257,7 +258,8 @@ class CsvFile:
                     f"{self.path.name}: a line is longer than the reader takes; perhaps a quote was left open."
                 )
         return InputError(
-            f"{self.path.name} cannot be read as CSV with the delimiter {self.dialect.delimiter!r}; see --delimiter."
+            f"{self.path.name} cannot be read as CSV with the delimiter {self.dialect.delimiter!r}; see "
+            f"{said('--delimiter')}."
         )
 
     def _bytes(self) -> pa.NativeFile:

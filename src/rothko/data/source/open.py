@@ -17,6 +17,7 @@ from rothko.data.source.formats import open_file
 from rothko.data.source.frames import open_frame
 from rothko.data.source.source import Source, stamp
 from rothko.errors import InputError
+from rothko.mistakes import said
 
 
 def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str] = ()) -> Source:
@@ -45,7 +46,7 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
         places = [f"{i}" for i, name in enumerate(source.names, 1) if name == twice[0]]
         raise InputError(
             f"{source.label} has the same name for its columns {', '.join(places)}; if its first line is a record, use "
-            "--no-header."
+            f"{said('--header', False)}."
         )
     _refuse_unnamed(source, list(asked))
     return source
@@ -56,7 +57,8 @@ def _refuse_unnamed(source: Source, asked: Sequence[str]) -> None:
         return
     raise InputError(
         f"{source.label} has no such columns: none of the {len(asked)} that are asked for is among the "
-        f"{len(source.names)} names in its first line; correct them or --delimiter, or use --no-header if that line is "
-        "a record (--show-values lists what it holds).",
+        f"{len(source.names)} names in its first line; correct them or {said('--delimiter')}, or use "
+        f"{said('--header', False)} if that line is "
+        f"a record ({said('--show-values')} lists what it holds).",
         values=source.names,
     )

@@ -16,6 +16,7 @@ from rothko.data.survey.distinct import as_stored, is_whole, presence
 from rothko.data.survey.lookup import Lookup, Numbers, as_numbers
 from rothko.data.typed import typed_column
 from rothko.errors import InputError
+from rothko.mistakes import said
 
 CELLS = 65_536
 """How many cells a grid has at most."""
@@ -86,12 +87,13 @@ def check_grid(name: str, kind: pa.DataType, policy: Schema) -> None:
     spec = policy.columns[name]
     many = f"Column {name!r} has more distinct values than the memory limit leaves room for"
     if name not in policy.quasi_identifiers:
-        raise InputError(f"{many}; raise --memory, round its values, or ask nothing of it.")
+        raise InputError(f"{many}; raise {said('--memory')}, round its values, or ask nothing of it.")
     numeric = (is_whole(kind) and not pa.types.is_boolean(kind)) or pa.types.is_floating(kind)
     if not numeric or spec.type == "text" or spec.hierarchy is not None or spec.order is not None:
         raise InputError(
-            f"{many}, and only numbers and dates without a hierarchy can do with fewer; raise --memory, drop or keep "
+            f"{many}, and only numbers and dates without a hierarchy can do with fewer; raise {said('--memory')}, "
+            "drop or keep "
             "it, or make it coarser before, for example by shorter codes."
         )
     if name in policy.averaged:
-        raise InputError(f"{many}, and its mean is asked for; raise --memory, or publish ranges.")
+        raise InputError(f"{many}, and its mean is asked for; raise {said('--memory')}, or publish ranges.")

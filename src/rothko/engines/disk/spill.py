@@ -28,6 +28,7 @@ from rothko import private
 from rothko.data.survey.coded import Outline
 from rothko.engines.disk.spilled import Spilled, TableFile, Writer, record_bytes
 from rothko.errors import OutputError
+from rothko.mistakes import said
 
 __all__ = ["Spill", "Spilled", "TableFile", "Writer", "record_bytes"]
 
@@ -75,7 +76,7 @@ class Spill:
                 errno.EDQUOT: "the quota is used up",
             }.get(error.errno or 0, "the file system refuses it")
             raise OutputError(
-                f"The folder to spill to cannot be used: {reason}; name another with --spill-dir."
+                f"The folder to spill to cannot be used: {reason}; name another with {said('--spill-dir')}."
             ) from None
 
     def writer(self, outline: Outline, *, parts: int, memory: int) -> Writer:
@@ -148,7 +149,7 @@ class Spill:
             }.get(error.errno or 0, "the file system refuses it")
             raise OutputError(
                 f"The spill folder cannot be used any more: {reason}; nothing was released. "
-                "Another can be named with --spill-dir."
+                f"Another can be named with {said('--spill-dir')}."
             ) from None
 
     def _free(self) -> int:
@@ -160,7 +161,7 @@ class Spill:
         return OutputError(
             f"The file system of the spill folder is too small or its quota is used up: {in_words(self.written)} were "
             f"written, {in_words(self._free())} are free{needed}; nothing was released. "
-            "Name a folder with more room with --spill-dir."
+            f"Name a folder with more room with {said('--spill-dir')}."
         )
 
 
