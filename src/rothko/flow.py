@@ -16,9 +16,8 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded, encode
-from rothko.data.fold import warn_of_look_alikes
+from rothko.data.fold import look_alikes, warn_of_look_alikes
 from rothko.data.schema import columns_read, counts_texts, left_as_text, match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
@@ -244,7 +243,7 @@ def _made(
     timings: dict[str, float] = {}
     table, values, encoded = read_encoded(source, policy, timings, threads=threads, memory=memory, progress=progress)
     feasible(encoded, encoded.rows, policy)
-    _look_alike(encoded.sensitive, policy)
+    _look_alike(encoded, policy)
     check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
         partition = _partition(encoded, policy, seed, secret, threads, progress)
@@ -314,14 +313,26 @@ def _possible(outline: Outline, *, policy: Policy) -> None:
     """Refuse what cannot be released as asked, from what is known of the whole table."""
     nobody = outline.encoded(outline.nobody())
     feasible(nobody, outline.rows, policy)
-    _look_alike(nobody.sensitive, policy)
+    _look_alike(nobody, policy)
     check_statistics(outline.lines, statistics_asked(policy.workload))
 
 
-def _look_alike(sensitive: Mapping[str, Sensitive], policy: Policy) -> None:
+def _look_alike(encoded: Encoded, policy: Policy) -> None:
     """Warn of sensitive values, and of people, that are told apart though they look alike."""
-    unfolded = {name: column.domain.values for name, column in sensitive.items() if counts_texts(policy.columns[name])}
+    unfolded = {n: column.domain.values for n, column in encoded.sensitive.items() if counts_texts(policy.columns[n])}
     warn_of_look_alikes(unfolded, stacklevel=5)
+    owner = encoded.owner
+    if (
+        owner is not None
+        and pa.types.is_string(owner.domain.values.type)
+        and (alike := look_alikes(owner.domain.values))
+    ):
+        warnings.warn(
+            f"{alike:,} of the {len(owner.domain.values):,} people of {owner.domain.column!r} are called as others but "
+            "for case, blanks or Unicode form, and count as different ones; write one name for each before.",
+            PrivacyWarning,
+            stacklevel=5,
+        )
 
 
 def feasible(encoded: Encoded, rows: int, policy: Policy) -> None:

@@ -197,7 +197,8 @@ def fewest(requirements: Sequence[Requirement], options: RothkoS, sample: int, p
     low, high = 1, sample
     while low < high:
         middle = (low + high) // 2
-        enough = bool(allowed(Statistics(np.array([middle]), {}, {}, {}), 2)[0])
+        # So many records are of no more people.
+        enough = bool(allowed(Statistics(np.array([middle]), {}, {}, {}, np.array([middle])), 2)[0])
         low, high = (low, middle) if enough else (middle + 1, high)
     return low
 

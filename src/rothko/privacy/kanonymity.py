@@ -62,7 +62,9 @@ class KAnonymity(Requirement):
 
     def scores(self, stats: Statistics) -> NDArray[np.float64]:
         """The records, or the people, of each class."""
-        return (stats.size if self.of is None else stats.heads).astype(np.float64)
+        counted = stats.size if self.of is None else stats.people
+        assert counted is not None, "people were not counted"
+        return counted.astype(np.float64)
 
     def _naive(self, stats: Statistics, sampling: Sampling) -> NDArray[np.bool_]:
         """As many as k · n/N records."""

@@ -163,6 +163,7 @@ def verify(
     limits
         What the counting may take; beyond its memory it goes on in files.
     """
+    assert owner is not None or all(r.owner is None for r in requirements), "nobody says whose records are"
     used = {column for columns in quasi_identifiers.values() for column in columns}
     used |= {name for name in (owner, *(r.column for r in requirements)) if name is not None}
 

@@ -7,6 +7,7 @@ written shows nothing but what the recoding publishes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,7 +90,8 @@ def apply_file(
     at_once = 20 * source.bytes + (0 if granted is None else BASELINE) < limit
     tables = iter([source.read(as_text=as_text)]) if at_once else source.batches(as_text=as_text)
     names = {name: [column.name for column in columns] for name, columns in phi.published.items()}
-    anonymity = [r for r in phi.policy.privacy if isinstance(r, KAnonymity)]
+    # Whose new records are is not asked, and would not be known of those that are there already.
+    anonymity = [replace(r, of=None) for r in phi.policy.privacy if isinstance(r, KAnonymity)]
     secret = Secret.of(None)
     columns: tuple[str, ...] = ()
     rows = suppressed = 0
