@@ -51,6 +51,7 @@ from rothko.release.publish import check_statistics, statistics_asked
 from rothko.release.recoding.behind import recoding_behind
 from rothko.release.release import Release
 from rothko.release.save import timed
+from rothko.release.shares import with_shares
 from rothko.release.stored import StoredRelease
 from rothko.release.stream import Stream, published_classes, released_rows
 from rothko.release.truth import Told, Truth
@@ -371,8 +372,9 @@ def grouped(
     method: Method = policy.method
 
     def group(encoded: Encoded) -> Classes:
-        return method.partition(
+        found = method.partition(
             encoded, policy.privacy, workload=policy.workload, seed=seed, threads=threads, progress=progress
         )
+        return with_shares(encoded, found, policy, threads=threads)
 
     return group(encoded) if method.recodes else with_hidden_ties(encoded, secret, group, threads=threads)

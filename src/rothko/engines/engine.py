@@ -106,7 +106,7 @@ class Engine:
                 "set relaxed: false, or engine: memory."
             )
         for requirement in policy.privacy if policy.owner is not None else ():
-            if not (requirement.by_presence or requirement.needs == "size"):
+            if not requirement.counts_alike:
                 raise PolicyError(
                     f"{requirement.describe()} is about shares of people (of: {policy.owner}), which do not add up "
                     f"over parts of a table, and engine {self.name} was "

@@ -68,6 +68,8 @@ class Method:
     """The tasks of a workload that its classes can be made for."""
     keeps_sets: ClassVar[bool] = False
     """Whether requirements may be over different sets of quasi-identifiers, each by itself."""
+    merges: ClassVar[bool] = True
+    """Whether two of its classes can be made one without a change to others."""
     two_tables: ClassVar[bool] = False
     """Whether it releases the exact quasi-identifiers and, apart from them, the sensitive values: no classes."""
 
@@ -103,10 +105,11 @@ class Method:
             )
 
         for requirement in asked.privacy if asked.owner is not None else ():
-            if not (requirement.by_presence or requirement.needs == "size"):
+            if not (requirement.counts_alike or self.merges):
                 raise PolicyError(
-                    f"{requirement.describe()} counts records, and people (of: {asked.owner}) are asked for; ask for "
-                    "distinct-l-diversity, p-sensitive or p-alpha, which are the same for both."
+                    f"{requirement.describe()} is about shares of people (of: {asked.owner}), for which classes are "
+                    f"merged, and those of {self.name} cannot be, since it recodes every column by itself; use "
+                    "mondrian, or ask for distinct-l-diversity, p-sensitive or p-alpha."
                 )
 
     def check_workload(self, workload: Sequence[Task]) -> None:

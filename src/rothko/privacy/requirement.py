@@ -84,6 +84,11 @@ class Requirement:
         return getattr(self, "of", None)
 
     @property
+    def counts_alike(self) -> bool:
+        """Whether it asks nothing about shares or sums, so that whoever counts people need count no value of theirs."""
+        return self.by_presence or self.needs == "size"
+
+    @property
     def owner(self) -> str | None:
         """The column that says whose a record is, where it counts people and not records."""
         return None

@@ -119,8 +119,4 @@ def told_by_records(policy: Policy) -> tuple[Requirement, ...]:
     """What of a policy the written rows can tell by themselves: all of it, unless people are counted."""
     if policy.owner is None:
         return policy.privacy
-    return tuple(
-        replace(r, of=None) if isinstance(r, KAnonymity) else r
-        for r in policy.privacy
-        if r.by_presence or r.needs == "size"
-    )
+    return tuple(replace(r, of=None) if isinstance(r, KAnonymity) else r for r in policy.privacy if r.counts_alike)

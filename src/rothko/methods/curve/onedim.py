@@ -271,6 +271,8 @@ def _turns(values: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def _rule(encoded: Encoded, requirement: Requirement) -> Rule | None:
     """What is asked of sensitive values, or of people."""
+    if encoded.owner is not None and not requirement.counts_alike:
+        return None
     about = encoded.owner if requirement.owner is not None else encoded.sensitive.get(requirement.column or "")
     return None if about is None else requirement.rule(about.domain)
 

@@ -63,6 +63,7 @@ class Refine(Method):
     name: ClassVar[str] = "refine"
     takes: ClassVar[tuple[type[Task], ...]] = (Classify, Aggregate)
     keeps_sets: ClassVar[bool] = True
+    merges: ClassVar[bool] = False
 
     criterion: Criterion = "score"
     """What the best refinement has most of: ``score``, InfoGain for the anonymity that it costs, or ``infogain``."""

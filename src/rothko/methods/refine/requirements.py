@@ -39,7 +39,7 @@ def sets_of(requirements: Sequence[Requirement], names: Sequence[str]) -> tuple[
     """
     over = [_named(requirement, names) for requirement in requirements]
     people = any(requirement.owner is not None for requirement in requirements)
-    inherited = [not people or one.by_presence or one.needs == "size" for one in requirements]
+    inherited = [not people or one.counts_alike for one in requirements]
     kept: list[int] = []
     notes = []
     for i, requirement in enumerate(requirements):
