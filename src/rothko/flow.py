@@ -8,7 +8,7 @@ same way in parts (:mod:`rothko.engines.driver`), and its release is kept in a f
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
