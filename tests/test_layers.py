@@ -28,7 +28,7 @@ ROOMS = (
     ("comparison",),
     ("sets",),
     ("generate",),
-    ("calibrate", "learn", "report"),
+    ("calibrate", "learn", "report", "warm"),
     ("cli",),
     ("__main__",),
 )
@@ -138,7 +138,7 @@ def test_every_package_of_an_extra_is_used() -> None:
 
 
 SHARED = {
-    "a command, and what it runs": ["apply", "check", "compare", "draft", "evaluate", "measure", "plan"],
+    "a command, and what it runs": ["apply", "check", "compare", "draft", "evaluate", "measure", "plan", "warm"],
     "a format, read and written": ["arrow", "csv", "parquet"],
     "of tables, and of sets": ["method", "publish", "records", "release", "verify", "write"],
     "a method, and its kernel": ["anatomy", "cluster", "hilbert", "idistance", "k1", "mondrian", "refine", "topdown"],

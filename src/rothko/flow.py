@@ -111,13 +111,16 @@ def anonymize(
     >>> sorted(set(release.table["age"].tolist()))
     ['[23, 27]', '[31, 35]']
     """
-    release = prepare(
-        data, policy, engine=engine, seed=seed, key=key, threads=threads, memory=memory, spill_dir=spill_dir, csv=csv,
-        progress=progress, **words,
-    )  # fmt: skip
-    if isinstance(release, Stream):
-        return release.store()
-    return release.verified()
+    from rothko.kernels.compiling import told
+
+    with told(progress):
+        release = prepare(
+            data, policy, engine=engine, seed=seed, key=key, threads=threads, memory=memory, spill_dir=spill_dir,
+            csv=csv, progress=progress, **words,
+        )  # fmt: skip
+        if isinstance(release, Stream):
+            return release.store()
+        return release.verified()
 
 
 @takes(Words)

@@ -1,13 +1,15 @@
-"""Where compiled kernels are kept, and what becomes of them where they cannot be: a run goes on, with no old code."""
+"""Where compiled kernels are kept, what becomes of them where they cannot be, and that a run tells of compiling."""
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -20,7 +22,7 @@ out = np.zeros(1, dtype=np.int64)
 data = np.frombuffer(b"42", dtype=np.uint8)
 assert text.parse_integers(np.array([0, 2], dtype=np.int32), data, np.array([True]), out)
 assert out[0] == 42
-print(text.parse_integers.stats.cache_path)
+print(text.parse_integers.stats.cache_path, sum(text.parse_integers.stats.cache_hits.values()))
 """
 
 
@@ -50,24 +52,27 @@ def package(tmp_path: Path) -> Path:
     return tmp_path / "src"
 
 
-def run(package: Path, **more: str) -> str:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(package.parent / "home"), "PYTHONPATH": str(package)} | more
+class Ran(NamedTuple):
+    kept: Path
+    taken: bool
+    """Whether it was compiled before."""
+    said: str
+
+
+def run(package: Path, **more: str) -> Ran:
+    temporary = package.parent / "tmp"
+    temporary.mkdir(exist_ok=True)
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": str(package.parent / "home"), "PYTHONPATH": str(package),
+        "TMPDIR": str(temporary),
+    }  # fmt: skip
     ran = subprocess.run(
         [sys.executable, "-B", "-c", PROGRAM],
-        env=environment, preexec_fn=as_others, capture_output=True, text=True, timeout=120, check=False,
+        env=environment | more, preexec_fn=as_others, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    return ran.stdout.strip()
-
-
-def stale(package: Path, family: str = "", name: str = "text.parse_integers-13.py311.nbi") -> Path:
-    """An index that is older than the kernels, as an update leaves it."""
-    cache = package / "rothko" / "kernels" / family / "__pycache__"
-    cache.mkdir()
-    old = cache / name
-    old.write_bytes(b"old")
-    os.utime(old, (1, 1))
-    return old
+    path, hits = ran.stdout.rsplit(maxsplit=1)
+    return Ran(Path(path), hits == "1", ran.stderr)
 
 
 def lock(folder: Path) -> None:
@@ -75,48 +80,102 @@ def lock(folder: Path) -> None:
         place.chmod(0o500)
 
 
-def test_old_code_is_dropped(package: Path) -> None:
-    old = stale(package)
-    assert run(package) == str(old.parent)
-    assert not old.exists() or old.read_bytes() != b"old"
-
-
-def test_old_code_of_a_family_is_dropped(package: Path) -> None:
-    old = stale(package, "mondrian", "descend.descend-9.py311.nbi")
-    run(package)
-    assert not old.exists()
+def test_beside_the_kernels_until_one_of_them_changes(package: Path) -> None:
+    beside = package / "rothko" / "kernels" / "__pycache__"
+    first = run(package)
+    assert first.kept.is_relative_to(beside)
+    assert (first.taken, first.said) == (False, "")
+    assert run(package).taken
+    with (package / "rothko" / "kernels" / "boxes.py").open("a") as other:  # the kernel that is called does not change
+        other.write("# changed\n")
+    second = run(package)
+    assert second.kept != first.kept
+    assert not second.taken
+    assert not first.kept.exists()
 
 
 def test_a_read_only_package_and_no_home(package: Path) -> None:
-    old = stale(package)
     lock(package)
-    assert run(package) == "None"
-    assert old.read_bytes() == b"old"
+    first = run(package)
+    assert first.kept.is_relative_to(package.parent / "tmp")
+    assert first.said.count("compiled code is kept in") == 1
+    assert "NUMBA_CACHE_DIR" in first.said
+    assert not first.kept.parent.parent.stat().st_mode & 0o077
+    assert run(package).taken
+
+
+def test_what_others_can_write_is_not_run(package: Path) -> None:
+    lock(package)
+    kept = run(package).kept
+    parts = kept.relative_to(package.parent / "tmp").parts
+    (package.parent / "tmp" / parts[0]).chmod(0o777)
+    again = run(package)
+    assert not again.taken
+    assert "compiled anew by each process" in again.said
+    assert not again.kept.exists()
 
 
 def test_a_read_only_package_and_a_place_of_the_users(package: Path, tmp_path: Path) -> None:
-    stale(package)
     lock(package)
-    (tmp_path / "mine").mkdir()
-    assert run(package, NUMBA_CACHE_DIR=str(tmp_path / "mine")).startswith(str(tmp_path / "mine"))
-    assert list((tmp_path / "mine").rglob("*.nbi"))
+    for variable, place in (("XDG_CACHE_HOME", tmp_path / "theirs"), ("NUMBA_CACHE_DIR", tmp_path / "mine")):
+        place.mkdir()
+        ran = run(package, **{variable: str(place)})
+        assert ran.kept.is_relative_to(place)
+        assert ran.said == ""
 
 
-def test_old_code_that_cannot_be_removed_is_not_taken(package: Path) -> None:
-    old = stale(package)
-    old.unlink()
-    old.mkdir()  # nobody can unlink a folder
-    os.utime(old, (1, 1))
-    assert run(package) == "None"
+def test_an_image_that_was_warmed_by_its_builder(package: Path) -> None:
+    """What was compiled before the package was locked is taken, though nothing can be added there."""
+    run(package)
+    lock(package)
+    ran = run(package)
+    assert ran.taken
+    assert ran.kept.is_relative_to(package.parent / "tmp")
 
 
 def test_two_processes_never_write_to_the_same_file(package: Path) -> None:
     """They may compile one function for different types at the same time."""
-    run(package)
-    cache = package / "rothko" / "kernels" / "__pycache__"
+    cache = run(package).kept
     [index] = cache.glob("text.parse_integers*.nbi")
     first = set(cache.glob("text.parse_integers*.nbc"))
     index.unlink()  # as a process sees it that began before the other wrote
     run(package)
     assert len(first) == 1
     assert len(set(cache.glob("text.parse_integers*.nbc")) - first) == 1
+
+
+COLD = """
+import sys
+from numba.core import event
+import rothko as rk
+from rothko.generate.census import census, census_policy
+
+class Compiled(event.Listener):
+    def on_start(self, event):
+        kernel = event.data["dispatcher"].py_func
+        names.append(f"{kernel.__module__}.{kernel.__name__}".removeprefix("rothko.kernels."))
+    def on_end(self, event):
+        pass
+
+names, told = [], []
+event.register("numba:compile", Compiled())
+rk.anonymize(census(200), census_policy(k=5), progress=lambda *said: told.append(said))
+print(sorted({name for name in names if not name.startswith("numba")}))
+print([(done, total) for stage, done, total in told if stage == "compile"])
+"""
+
+
+def test_what_is_not_asked_for_is_not_compiled_and_the_rest_is_told(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", COLD],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    names, told = map(ast.literal_eval, ran.stdout.splitlines())
+    assert "mondrian.median.choose" in names
+    of_rules = [name for name in names if name.startswith(("rules.", "mondrian.gain.", "mondrian.selection."))]
+    assert of_rules == ["rules.widest"]
+    assert "mondrian.allowed.keep_allowed" not in names
+    assert told[0][0] == 0
+    assert all(done <= total for done, total in told)
+    assert told[-1][0] == told[-1][1] >= 20
+    assert [total for _, total in told] == sorted(total for _, total in told)

@@ -33,7 +33,11 @@ from rothko.kernels.mondrian import nodes as kn
 from rothko.kernels.mondrian import selection as ks
 from rothko.methods.layout import lay_out
 from rothko.workload.criteria import logarithms
+from tests.compiled import Called
 from tests.twins import mondrian as plain
+
+ka, kall, kb, kg, km = Called(ka), Called(kall), Called(kb), Called(kg), Called(km)
+kmed, kn, knum, kr, ks = Called(kmed), Called(kn), Called(knum), Called(kr), Called(ks)
 
 Arguments = tuple[Any, ...]
 

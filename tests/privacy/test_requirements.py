@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rothko.data.domain import Domain, Sensitive
 from rothko.errors import HierarchyError, PolicyError
 from rothko.kernels import rules as kernel
-from rothko.kernels.mondrian.allowed import keep_allowed
+from rothko.kernels.mondrian import allowed
 from rothko.privacy import (
     REQUIREMENTS,
     AlphaK,
@@ -34,8 +34,11 @@ from rothko.privacy import (
 )
 from rothko.privacy.requirement import Rule, as_written, kernel_ratio, rounded
 from rothko.privacy.statistics import Statistics
+from tests.compiled import Called
 from tests.strategies import asked
 from tests.twins import mondrian as plain
+
+kernel, keep_allowed = Called(kernel), Called(allowed).keep_allowed
 
 # A kernel is compiled by its first call, which takes longer than Hypothesis grants an example.
 unhurried = settings(deadline=None, max_examples=300)

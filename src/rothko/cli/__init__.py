@@ -27,6 +27,7 @@ from rothko.cli import (
     plan,
     schema,
     sets,
+    warm,
 )
 from rothko.cli.limits import keep_address_space
 from rothko.cli.streams import PrintError, printed
@@ -47,7 +48,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (draft, anonymize, check, measure, compare, evaluate, apply, sets, plan, generate, demo, schema):
+for command in (draft, anonymize, check, measure, compare, evaluate, apply, sets, plan, generate, demo, schema, warm):
     command.register(app)
 
 

@@ -55,6 +55,7 @@ STAGES = {
     "save": "writing and verifying",
     "evaluate": "training and scoring",
     "compare": "comparing",
+    "compile": "compiling for this machine, once",
 }
 
 
@@ -88,17 +89,20 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
             err.print(f"{time.monotonic() - begun:6.1f} s  {description}", markup=False)
         bar.update(
             tasks[stage],
-            description=description,
+            description=f"{description} ({done} of {total})" if stage == "compile" else description,
             completed=1 if finished and total <= 1 else done,
             total=1 if finished and total <= 1 else None if total <= 1 else total,
         )
+
+    from rothko.kernels.compiling import told
 
     timer = threading.Timer(1.0, bar.start)
     timer.daemon = True
     if err.is_terminal and not quiet:
         timer.start()
     try:
-        yield report
+        with told(report):
+            yield report
     finally:
         timer.cancel()
         if bar.live.is_started:

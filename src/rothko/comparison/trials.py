@@ -153,13 +153,16 @@ class Bench(Generic[Asked, Made, T]):
 
     def run(self, asked: Sequence[tuple[T, Asked]], progress: Progress) -> tuple[T, ...]:
         """Trials, each with what is asked of it."""
+        from rothko.kernels.compiling import told
+
         trials = []
         for i, (empty, one) in enumerate(asked):
 
             def share(stage: str, done: int, rows: int, i: int = i) -> None:
                 progress(stage, i * rows + done, len(asked) * rows)
 
-            trials.append(self.trial(empty, one, counted(share, "compare", self.rows)))
+            with told(progress):
+                trials.append(self.trial(empty, one, counted(share, "compare", self.rows)))
         progress("compare", 1, 1)
         return tuple(trials)
 

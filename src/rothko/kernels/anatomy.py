@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
+from rothko.kernels.order import order_of
 
 
 @compiled
@@ -22,7 +23,7 @@ def create_groups(records, starts, l, chances):  # noqa: E741 (the literature's 
     """
     buckets = starts.size - 1
     size = starts[1:] - starts[:-1]
-    order = np.argsort(-size, kind="mergesort")
+    order = order_of(size, buckets, True)
     group = np.full(records.size, -1, dtype=np.int32)
     made, used = 0, 0
     while buckets >= l and size[order[l - 1]] > 0:

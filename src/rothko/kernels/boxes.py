@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import compiled, inlined, linked
+from rothko.kernels.order import sort
 
 ORDERED, NOMINAL, TREE = 0, 1, 2
 """Kinds of line: widths by value, by number of values, by leaves under the lowest common node."""
@@ -40,7 +41,7 @@ class Lines(NamedTuple):
     """The node of each leaf of all hierarchies."""
 
 
-@compiled
+@linked
 def lowest_node(lines, a, low, high):
     """The row in ``tree`` of the lowest node of line ``a`` that covers the codes from ``low`` to ``high``."""
     offset = lines.spec[a, 4]
@@ -50,7 +51,7 @@ def lowest_node(lines, a, low, high):
     return row
 
 
-@compiled
+@linked
 def children_between(lines, a, low, high):
     """The children of the lowest node of line ``a`` over the codes ``low … high``: their first row, and how many."""
     row = lowest_node(lines, a, low, high)
@@ -70,7 +71,7 @@ def share(spec, scales, a, values):
     return scales[a, 0] * (values / spec[a, 1])
 
 
-@compiled
+@linked
 def width_of(lines, a, low, high):
     """NCP of all codes ``low … high`` of a line, times its weight; 0 when it is one value."""
     if low == high:
@@ -215,6 +216,6 @@ def members_of(rows, a, size, members, starts):
                 seen[code] = c
                 found[at] = code
                 at += 1
-        found[begins[c] : at].sort()
+        sort(found, begins[c], at)
         begins[c + 1] = at
     return begins, found[:at].copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import compiled, inlined, linked
 
 _A, _B, _C = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _PRIME = np.uint64(0x100000001B3)
@@ -17,7 +17,7 @@ def draw(random, n):
     return np.int64((random[0] >> np.uint64(33)) % np.uint64(n))
 
 
-@compiled
+@linked
 def mix(x):
     """Spread every bit of ``x`` over the result (Steele, Lea, Flood 2014: splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * _B
@@ -25,7 +25,7 @@ def mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-@compiled
+@linked
 def mixed(a, b):
     """A number that looks random, of two others."""
     return mix(a + b * _A + np.uint64(0x632BE59BD9B4E019))

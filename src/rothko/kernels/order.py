@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import compiled, inlined, linked
 
 FEW = 24
 """Up to so many records are sorted by insertion."""
@@ -26,6 +26,77 @@ def find(rising, begin, end, value):
         else:
             end = middle
     return begin
+
+
+# ── numbers
+
+
+@linked
+def sort(values, begin, end):
+    """Sort some of the numbers, in place.
+
+    Quicksort, the shorter side last on the stack; what Numba makes of NumPy's takes a second to compile for each type.
+    """
+    waiting = np.empty((64, 2), dtype=np.int64)
+    waiting[0, 0], waiting[0, 1] = begin, end
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        low, high = waiting[depth, 0], waiting[depth, 1]
+        while high - low > FEW:
+            a, b, c = values[low], values[(low + high) >> 1], values[high - 1]
+            pivot = max(min(a, b), min(max(a, b), c))
+            i, j = low, high - 1
+            while i <= j:
+                while values[i] < pivot:
+                    i += 1
+                while values[j] > pivot:
+                    j -= 1
+                if i <= j:
+                    values[i], values[j] = values[j], values[i]
+                    i += 1
+                    j -= 1
+            if j + 1 - low > high - i:
+                waiting[depth, 0], waiting[depth, 1] = low, j + 1
+                low = i
+            else:
+                waiting[depth, 0], waiting[depth, 1] = i, high
+                high = j + 1
+            depth += 1
+        for i in range(low + 1, high):
+            value = values[i]
+            j = i
+            while j > low and values[j - 1] > value:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = value
+
+
+@linked
+def order_of(numbers, n, falling):
+    """The places of the first n numbers as they rise, or fall; equal ones in their order. Merge sort, from pairs up."""
+    order, spare = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(n):
+        order[i] = i
+    width = 1
+    while width < n:
+        for begin in range(0, n, 2 * width):
+            middle, end = min(begin + width, n), min(begin + 2 * width, n)
+            i, j = begin, middle
+            for at in range(begin, end):
+                later = i == middle
+                if i < middle and j < end:
+                    one, other = numbers[order[i]], numbers[order[j]]
+                    later = other > one if falling else other < one
+                if later:
+                    spare[at] = order[j]
+                    j += 1
+                else:
+                    spare[at] = order[i]
+                    i += 1
+        order, spare = spare, order
+        width *= 2
+    return order
 
 
 # ── by class
@@ -144,7 +215,7 @@ def order_by_key(keys, bits, first, last, order):
             order[j] = i
 
 
-@compiled
+@linked
 def _insert(words, first_word, order, begin, end):
     """Sort a few records by all words from one on."""
     count = words.shape[0]
@@ -163,7 +234,7 @@ def _insert(words, first_word, order, begin, end):
         order[j] = record
 
 
-@compiled
+@linked
 def _radix(keys, order, begin, end, spare_keys, spare, counts):
     """Sort records by one word, keeping the order of equal ones; digits that all have in common are passed over."""
     n = end - begin

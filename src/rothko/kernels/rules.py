@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import inlined, linked
 
 # Columns of ``spec``.
 KIND, ROW, SIZE, P, Q, DEPTH, TOTAL, FACTS = range(8)
@@ -64,6 +64,11 @@ class Rules(NamedTuple):
     spec: NDArray[np.int64]
     facts: NDArray[np.float64]
 
+    @property
+    def asked(self) -> Rules | None:
+        """What kernels take: None where nothing is asked, and then nothing of this file is compiled."""
+        return self if len(self.spec) else None
+
 
 class Tally(NamedTuple):
     """What the records of groups add up to; the last row of ``histograms`` is room to work in."""
@@ -73,25 +78,45 @@ class Tally(NamedTuple):
     """Three numbers for each rule of each group."""
 
 
-@compiled
+@linked
+def widest(rules):
+    """How many values the longest histogram has."""
+    most = np.int64(1)
+    if rules is not None:
+        for r in range(rules.spec.shape[0]):
+            if rules.spec[r, KIND] < MOMENTS:
+                most = max(most, rules.spec[r, SIZE])
+    return most
+
+
+@linked
 def room_for(rules, groups):
     """The tally of some groups without records, group by group a row for each rule."""
-    count, most = groups * rules.spec.shape[0], np.int64(1)
-    for r in range(rules.spec.shape[0]):
-        if rules.spec[r, KIND] < MOMENTS:
-            most = max(most, rules.spec[r, SIZE])
-    return Tally(np.zeros((count + 1, most), dtype=np.int64), np.zeros((count, 3)))
+    if rules is None:
+        return None
+    count = groups * rules.spec.shape[0]
+    return Tally(np.zeros((count + 1, widest(rules)), dtype=np.int64), np.zeros((count, 3)))
 
 
-@compiled
+@linked
 def clear(rules, tally):
     """Begin a tally of one group anew."""
+    if rules is None:
+        return
     for r in range(rules.spec.shape[0]):
         for i in range(3):
             tally.sums[r, i] = 0.0
         if rules.spec[r, KIND] < MOMENTS:
             for v in range(rules.spec[r, SIZE]):
                 tally.histograms[r, v] = 0
+
+
+@linked
+def own(rules):
+    """A copy, for a thread: references on arrays that threads share are counted one after the other."""
+    if rules is None:
+        return None
+    return Rules(rules.spec.copy(), rules.facts.copy())
 
 
 @inlined
@@ -136,16 +161,20 @@ def add(rules, r, tally, row, v, amount):
         sums[row, 1] = raised(sums[row, 1], kind, rules.facts, at, c, amount)
 
 
-@compiled
+@linked
 def count(rules, tally, values, t, amount):
     """Add so many records of tuple ``t`` to a tally of one group."""
+    if rules is None:
+        return
     for r in range(rules.spec.shape[0]):
         add(rules, r, tally, r, np.int64(values[rules.spec[r, ROW], t]), amount)
 
 
-@compiled
+@linked
 def lacking(rules, tally):
     """The first rule that does not hold; -1 where all do."""
+    if rules is None:
+        return np.int64(-1)
     for r in range(rules.spec.shape[0]):
         if lacks(rules, r, tally, np.int64(r)) > 0:
             return np.int64(r)
@@ -158,7 +187,7 @@ def lacks(rules, r, tally, row):
     return gap(tally.histograms, row, tally.sums[row, 0], tally.sums[row, 1], tally.sums[row, 2], rules, r)
 
 
-@compiled
+@linked
 def summary(histograms, group, rules, r):
     """Size and summary of the histogram of a group."""
     kind, at = rules.spec[r, KIND], rules.spec[r, FACTS]
@@ -175,7 +204,7 @@ def summary(histograms, group, rules, r):
     return n, first
 
 
-@compiled
+@linked
 def gap(histograms, group, count, first, second, rules, r):
     """The fewest records that must join a group before it can meet the requirement; 0 when it does now."""
     kind = rules.spec[r, KIND]
@@ -204,7 +233,7 @@ def gap(histograms, group, count, first, second, rules, r):
     return _distance_gap(histograms, group, n, rules, r)
 
 
-@compiled
+@linked
 def _recursive_gap(histograms, group, n, top, rules, r):
     """The sum of the rarer values grows by one with a record, and the most frequent value does not fall."""
     p, q, depth = rules.spec[r, P], rules.spec[r, Q], rules.spec[r, DEPTH]
@@ -233,7 +262,7 @@ def _recursive_gap(histograms, group, n, top, rules, r):
     return max(np.int64(0), wanted - rest)
 
 
-@compiled
+@linked
 def _entropy_gap(histograms, group, n, kept, rules, r):
     """Far from the bound the sum that was kept decides; near it, it is taken anew."""
     if n == 0:
@@ -257,7 +286,7 @@ def _entropy_gap(histograms, group, n, kept, rules, r):
     return np.int64(1)
 
 
-@compiled
+@linked
 def _distance_gap(histograms, group, n, rules, r):
     """One of n + 1 records moves a share of 1/(n + 1) by no more than the longest distance.
 

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import compiled, inlined, linked
 from rothko.kernels.boxes import NOMINAL, ORDERED, TINY, Lines, along, share, width_of
+from rothko.kernels.order import order_of
 from rothko.kernels.rules import KIND, MOMENTS, ROW, add, lacks, room_for
 
 ROUNDS = 3
@@ -100,7 +101,7 @@ def look_up(codes, lines):
 # ── bisecting
 
 
-@compiled
+@linked
 def farthest(records, order, start, end, seed):
     """The first record that has the largest NCP together with the seed, and that NCP."""
     table = records.codes
@@ -208,7 +209,7 @@ def bisect(records, k):
     return order, np.flatnonzero(begins)
 
 
-@compiled
+@linked
 def _nearer(width, trial):
     """The group of two to which a record goes, given what its boxes cost now and would cost with it.
 
@@ -258,14 +259,14 @@ def open_groups(records, starts):
     return groups
 
 
-@compiled
+@linked
 def empty_box(low, high, values):
     """The box of no records."""
     for a in range(low.size):
         low[a], high[a], values[a] = 2147483647, -1, 0
 
 
-@compiled
+@linked
 def take(records, r, low, high, values, marks, stamp):
     """Let a box hold one more record."""
     at = records.at
@@ -277,7 +278,7 @@ def take(records, r, low, high, values, marks, stamp):
             values[a] += 1
 
 
-@compiled
+@linked
 def cost_of(records, low, high, values):
     """The NCP of a box; 0 for that of no records."""
     lines, pairs, pairs_at = records.lines, records.pairs, records.pairs_at
@@ -313,7 +314,7 @@ def at_least(low, high, values, lines, spec, places, scales, pairs, pairs_at, g,
     return total, exact
 
 
-@compiled
+@linked
 def joint_cost(records, groups, g, h):
     """The NCP of two groups together; the values of the first have the last stamp of ``marks``."""
     low, high, marks, others, clock = groups.low, groups.high, groups.marks, groups.others, groups.clock
@@ -336,7 +337,7 @@ def joint_cost(records, groups, g, h):
     return total
 
 
-@compiled
+@linked
 def mark(records, groups, g, marks, stamp):
     """Mark the values of a group on its nominal lines."""
     r = groups.head[g]
@@ -347,7 +348,7 @@ def mark(records, groups, g, marks, stamp):
         r = groups.following[r]
 
 
-@compiled
+@linked
 def merge(records, groups, g, h):
     """Let group ``g`` have the records of group ``h``, which is empty then; the values of ``g`` are marked."""
     head, following, size = groups.head, groups.following, groups.size
@@ -423,7 +424,7 @@ def adjust(records, groups, k, queue, first, last, end):
     return end
 
 
-@compiled
+@linked
 def _lend(records, groups, k, g, h, best, picked, box):
     """The NCP of group ``g`` with what it lacks from group ``h``: those records that are nearest to ``g`` as it is.
 
@@ -452,7 +453,7 @@ def _lend(records, groups, k, g, h, best, picked, box):
         r, i = following[r], i + 1
         if fit + n - i < lacking:
             return np.inf
-    order = np.argsort(near, kind="mergesort")
+    order = order_of(near, near.size, False)
     for a in range(table.shape[1]):
         box[0, a], box[1, a], box[2, a] = low[g, a], high[g, a], values[g, a]
     empty_box(box[3], box[4], box[5])
@@ -466,7 +467,7 @@ def _lend(records, groups, k, g, h, best, picked, box):
     return cost_of(records, box[0], box[1], box[2])
 
 
-@compiled
+@linked
 def _hand_over(following, head, g, h, picked, count):
     """Move some records from the list of group ``h`` to that of group ``g``."""
     for i in range(count):
@@ -517,7 +518,7 @@ def join(records, groups, sensitive, rules, first, last):
             merge(records, groups, g, partner)
 
 
-@compiled
+@linked
 def holds(sensitive, head, following, rules, tally):
     """Whether a group meets every rule; the tally has nothing before and after."""
     good = True

@@ -202,10 +202,14 @@ def evaluate(
         done += 1
         progress("evaluate", done, total)
 
+    from rothko.kernels.compiling import told
+
     progress("evaluate", 0, total)
-    return tuple(
-        _evaluate(table, policy, task, compared, chosen[id(task)], folds, form, seed, threads, step) for task in tasks
-    )
+    with told(progress):
+        return tuple(
+            _evaluate(table, policy, task, compared, chosen[id(task)], folds, form, seed, threads, step)
+            for task in tasks
+        )
 
 
 def recode(

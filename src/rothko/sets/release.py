@@ -188,9 +188,12 @@ def anonymize(
     >>> release.certificate["requirement"]
     {'name': 'k-anonymity', 'asked': 2, 'achieved': 2, 'holds': True}
     """
-    return prepare(
-        data, k=k, method=method, utility=utility, reading=reading, seed=seed, threads=threads, progress=progress
-    ).verified()
+    from rothko.kernels.compiling import told
+
+    with told(progress):
+        return prepare(
+            data, k=k, method=method, utility=utility, reading=reading, seed=seed, threads=threads, progress=progress
+        ).verified()
 
 
 def prepare(

@@ -69,10 +69,17 @@ class Criteria:
 
     def arguments(self) -> tuple[Any, ...]:
         """The arrays in the order in which the kernel takes them."""
+        from rothko.kernels.mondrian.gain import Targets
+        from rothko.kernels.mondrian.selection import Queries
+
+        targets = Targets(self.targets, self.factors, self.features, self.numbers, self.logs)
+        queries = Queries(self.box_low, self.box_high, self.weights)
         return (
-            self.targets, self.factors, self.features, self.numbers, self.logs, self.minimum_gain,
-            self.then_median, self.box_low, self.box_high, self.weights,
-        )  # fmt: skip
+            targets if len(self.targets) else None,
+            queries if len(self.weights) else None,
+            self.minimum_gain,
+            self.then_median,
+        )
 
 
 def criteria(

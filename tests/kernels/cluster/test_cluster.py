@@ -27,10 +27,13 @@ from rothko.methods.layout import rules_of
 from rothko.policy.policy import Policy
 from rothko.privacy import EntropyLDiversity, KAnonymity, Requirement, SquaredErrorDiversity, VarianceDiversity
 from rothko.privacy.statistics import Statistics
+from tests.compiled import Called
 from tests.strategies import asked
 from tests.strategies.tables import Case, cases, records, unhurried
 from tests.twins import mondrian as plain
 from tests.twins.cluster import Boxes, Group, Rules, group, helps
+
+kr, hull, steps_of_repair = Called(kr), Called(hull), Called(steps_of_repair)
 
 SEED = np.uint64(1)
 
@@ -323,16 +326,16 @@ class Table:
 
     def group(self, way: int) -> Entries:
         found = cluster.group_block(
-            self.tuples.lines, self.tuples.x, self.tuples.counts, self.tuples.values, self.tuples.k, self.tuples.rules,
-            way, SEED,
+            self.tuples.lines, self.tuples.x, self.tuples.counts, self.tuples.values, self.tuples.k,
+            self.tuples.rules.asked, way, SEED,
         )  # fmt: skip
         return Entries(*found)
 
     def repair(self, entries: Entries, *, absorb: bool = False, passes: int = 1, steps: int = 0) -> Entries:
         return Entries(
             *steps_of_repair.repair(
-                self.tuples.lines, self.tuples.x, self.tuples.values, self.tuples.k, self.tuples.rules, entries.tuples,
-                entries.classes, entries.amounts, entries.count, absorb, passes, ALL, steps, 6, SEED,
+                self.tuples.lines, self.tuples.x, self.tuples.values, self.tuples.k, self.tuples.rules.asked,
+                entries.tuples, entries.classes, entries.amounts, entries.count, absorb, passes, ALL, steps, 6, SEED,
             )
         )  # fmt: skip
 
@@ -425,7 +428,7 @@ class Steps:
         self.follow[n:-1] = np.arange(n + 1, room)
         self.free = np.int64(n)
         self.size[: self.m] = np.bincount(entries.classes, weights=entries.amounts, minlength=self.m)
-        self.block = steps_of_repair.Block(t.lines, t.x, t.values, t.rules, kr.room_for(t.rules, 1))
+        self.block = steps_of_repair.Block(t.lines, t.x, t.values, t.rules.asked, kr.room_for(t.rules.asked, 1))
         self.classes = steps_of_repair.Classes(
             boxes, self.size, self.cost, self.head, self.held, self.amounts, self.follow, np.empty(most, dtype=np.int32)
         )

@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rothko.kernels.order import arrange, number
-from rothko.kernels.refine.gains import choose_cut
+from rothko.kernels.refine import gains
 from rothko.methods.refine.refine import distinct
+from tests.compiled import Called
 from tests.strategies.tables import unhurried
+
+choose_cut = Called(gains).choose_cut
 
 
 @given(keys=st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), min_size=1, max_size=60))

@@ -16,7 +16,10 @@ from rothko.kernels.sets import reassign as sets_reassign
 from rothko.kernels.sets import records as sets_records
 from rothko.kernels.sets import two_phase as sets_two_phase
 from rothko.sets.methods.mondrian import CRITERIA, NO_BITS, _lexicographic, improve, item_marks
+from tests.compiled import Called
 from tests.twins import sets as plain
+
+sets_mondrian, sets_two_phase = Called(sets_mondrian), Called(sets_two_phase)
 
 ITEMS = 7
 Sets = list[frozenset[int]]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import compiled, inlined, linked
 from rothko.kernels.boxes import ORDERED, TREE
 from rothko.kernels.cluster import hull
 from rothko.kernels.cluster.hull import (
@@ -45,6 +45,7 @@ from rothko.kernels.cluster.hull import (
     width,
 )
 from rothko.kernels.numbers import draw
+from rothko.kernels.order import sort
 from rothko.kernels.rules import (
     CLOSE,
     DISTINCT,
@@ -55,13 +56,13 @@ from rothko.kernels.rules import (
     ROW,
     SHARE,
     TOTAL,
-    Rules,
     clear,
     count,
     lacking,
     room_for,
 )
 from rothko.kernels.rules import KIND as RULE
+from rothko.kernels.rules import own as own_rules
 
 # Ways of grouping, which may be combined: begin with any tuple rather than that of most records; take of the last
 # tuple no more records than are needed; try lifting too.
@@ -110,7 +111,7 @@ class Work(NamedTuple):
     chain: NDArray[np.int32]
 
 
-@compiled
+@linked
 def room(lines, tuples, records):
     """Arrays to work in, for so many tuples and records."""
     d = lines.spec.shape[0]
@@ -124,7 +125,7 @@ def room(lines, tuples, records):
     return Work(each, total, taken, some, out, outs, where, gains, room_for_chain(lines))
 
 
-@compiled
+@linked
 def room_for_entries(count):
     """Room for so many entries."""
     return Entries(np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64))
@@ -153,7 +154,7 @@ def helps(v, r, rules, tally):
     return good
 
 
-@compiled
+@linked
 def _flag(lines, boxes, a, c, x, n, work):
     """Note which tuples lie outside the box on line ``a``; on how many lines they do, and the sum of these lines."""
     spec, tree, out, outs, where = lines.spec, lines.tree, work.out, work.outs, work.where
@@ -186,7 +187,7 @@ def _flag(lines, boxes, a, c, x, n, work):
         where[t] += a * out[a, t]
 
 
-@compiled
+@linked
 def _best_raise(lines, boxes, a, c, pool, near, need, work):
     """The best way to raise the box on line ``a``: records per NCP, and the node or value to raise it to.
 
@@ -217,17 +218,17 @@ def _best_raise(lines, boxes, a, c, pool, near, need, work):
             if where[t] == a and x[a, t] != spec[a, MISSING]:
                 gains[m] = np.int64(x[a, t]) << 32 | t
                 m += 1
-        rising = np.sort(gains[:m])
+        sort(gains, 0, m)
         above, below = np.int64(0), np.int64(0)
         for i in range(m):
-            v, gained = np.int32(rising[i] >> 32), left[rising[i] & 0xFFFFFFFF]
+            v, gained = np.int32(gains[i] >> 32), left[gains[i] & 0xFFFFFFFF]
             if v > high[a, c]:
                 above += gained
                 score = min(above, need) / max(v - high[a, c], 1)
                 if score > best:
                     best, raised = score, v
         for i in range(m - 1, -1, -1):
-            v, gained = np.int32(rising[i] >> 32), left[rising[i] & 0xFFFFFFFF]
+            v, gained = np.int32(gains[i] >> 32), left[gains[i] & 0xFFFFFFFF]
             if v < low[a, c]:
                 below += gained
                 score = min(below, need) / max(low[a, c] - v, 1)
@@ -252,7 +253,7 @@ def _best_raise(lines, boxes, a, c, pool, near, need, work):
     return best, raised
 
 
-@compiled
+@linked
 def lift(lines, boxes, c, pool, n, s, k, work):
     """Raise the box of tuple ``s`` until it holds k records: how many it holds; -1 where no single step brings any.
 
@@ -292,7 +293,7 @@ def lift(lines, boxes, c, pool, n, s, k, work):
         _flag(lines, boxes, line, c, x, n, work)
 
 
-@compiled
+@linked
 def _grow(lines, boxes, c, pool, n, s, k, way, rules, tally, work):
     """Greedily add tuples to class ``c``, which is tuple ``s``: how many were taken from, and how many records.
 
@@ -307,7 +308,7 @@ def _grow(lines, boxes, c, pool, n, s, k, way, rules, tally, work):
             each[a, t] = 0
         weigh(lines, boxes, a, c, x, n, each, total, chain)
     clear(rules, tally)
-    ruled = rules.spec.shape[0] > 0
+    ruled = rules is not None
     picked, have, lacks, t = 0, np.int64(0), np.int64(-1), s
     while True:
         amount = left[t]
@@ -335,7 +336,7 @@ def _grow(lines, boxes, c, pool, n, s, k, way, rules, tally, work):
             for i in range(n):
                 if total[i] < best:
                     best, t = total[i], i
-        else:
+        elif rules is not None:
             row = rules.spec[lacks, ROW]
             for i in range(n):
                 if total[i] < best and helps(values[row, i], lacks, rules, tally):
@@ -347,7 +348,7 @@ def _grow(lines, boxes, c, pool, n, s, k, way, rules, tally, work):
     return picked, have, lacks
 
 
-@compiled
+@linked
 def _start(left, n, way, random):
     """The tuple to begin with."""
     if way & RANDOM:
@@ -359,7 +360,7 @@ def _start(left, n, way, random):
     return most
 
 
-@compiled
+@linked
 def _compact(pool, n):
     """Take out the tuples that are used up: how many stay."""
     x, who, left, values = pool
@@ -377,18 +378,19 @@ def _compact(pool, n):
     return kept
 
 
-@compiled
+@linked
 def _all_hold(outs, pool, n, rules, tally):
     """Whether the rules hold for all tuples inside a box together."""
+    if rules is None:
+        return True
     clear(rules, tally)
-    if rules.spec.shape[0] > 0:
-        for t in range(n):
-            if outs[t] == 0:
-                count(rules, tally, pool.values, t, pool.left[t])
+    for t in range(n):
+        if outs[t] == 0:
+            count(rules, tally, pool.values, t, pool.left[t])
     return lacking(rules, tally) < 0
 
 
-@compiled
+@linked
 def group(lines, pool, n, k, rules, way, random, boxes, size, entries, work, tally):
     """Group n tuples into classes of at least k records for which the rules hold.
 
@@ -422,7 +424,7 @@ def group(lines, pool, n, k, rules, way, random, boxes, size, entries, work, tal
         begin(lines, boxes, m, x, s)
         picked, have, lacks, wide = 1, left[s], np.int64(-1), np.int64(0)
         taken[0], some[0] = s, left[s]
-        if rules.spec.shape[0] > 0 or left[s] < k:
+        if rules is not None or left[s] < k:
             inside = np.int64(-1)
             if way & LIFTING:
                 inside = lift(lines, boxes, m + 1, pool, n, s, k, work)
@@ -464,7 +466,7 @@ def group(lines, pool, n, k, rules, way, random, boxes, size, entries, work, tal
         cost[c] = ncp(lines, boxes, c)
     for t in range(n):
         c, rise = -1, np.int64(0)
-        if m > 0 and rules.spec.shape[0] == 0:
+        if m > 0 and rules is None:
             c, rise = least_rise(lines, boxes, m, x, t, left[t], size, cost, after, np.int64(-1))
             join_all(lines, boxes, c, x, t)
             size[c] += left[t]
@@ -480,7 +482,7 @@ def group(lines, pool, n, k, rules, way, random, boxes, size, entries, work, tal
 @compiled
 def group_block(lines, x, counts, values, k, rules, way, seed):
     """Group the tuples of a block: tuple, class (-1: none) and records of each entry; how many classes there are."""
-    lines, rules = own(lines), Rules(rules.spec.copy(), rules.facts.copy())
+    lines, rules = own(lines), own_rules(rules)
     n, records = counts.size, np.int64(0)
     for t in range(n):
         records += counts[t]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import inlined, linked
 from rothko.kernels.boxes import ORDERED, TREE
 from rothko.kernels.numbers import ones
 
@@ -52,7 +52,7 @@ class Boxes(NamedTuple):
     """(words, classes): these labels."""
 
 
-@compiled
+@linked
 def room(lines, classes):
     """Room for the boxes of so many classes."""
     d = lines.spec.shape[0]
@@ -60,13 +60,13 @@ def room(lines, classes):
     return Boxes(low, high, np.empty((d, classes), dtype=np.int8), np.zeros((lines.words, classes), dtype=np.uint64))
 
 
-@compiled
+@linked
 def own(lines):
     """A copy for a block: a call counts references on its arrays, over which threads would contend."""
     return WholeLines(lines.spec.copy(), lines.tree.copy(), lines.leaf.copy(), lines.table.copy(), lines.words)
 
 
-@compiled
+@linked
 def room_for_chain(lines):
     """An array for the nodes from any one up to the root, however deep a hierarchy is."""
     longest = 1
@@ -75,7 +75,7 @@ def room_for_chain(lines):
     return np.empty(longest, dtype=np.int32)
 
 
-@compiled
+@linked
 def begin(lines, boxes, c, x, t):
     """Let class ``c`` be tuple ``t`` alone."""
     spec, leaf = lines.spec, lines.leaf
@@ -133,7 +133,7 @@ def join(lines, boxes, a, c, v):
     return changed
 
 
-@compiled
+@linked
 def join_all(lines, boxes, c, x, t):
     """Let tuple ``t`` join class ``c``."""
     for a in range(lines.spec.shape[0]):
@@ -160,7 +160,7 @@ def width(lines, boxes, a, c):
     return found
 
 
-@compiled
+@linked
 def ncp(lines, boxes, c):
     """NCP of class ``c`` over all lines."""
     total = np.int64(0)
@@ -169,7 +169,7 @@ def ncp(lines, boxes, c):
     return total
 
 
-@compiled
+@linked
 def copy_box(boxes, c, others, to):
     """Write the box of a class to another place."""
     low, high, mix, bits = boxes
@@ -180,7 +180,7 @@ def copy_box(boxes, c, others, to):
         to_bits[w, to] = bits[w, c]
 
 
-@compiled
+@linked
 def weigh(lines, boxes, a, c, x, n, each, total, chain):
     """What the NCP of class ``c`` on line ``a`` becomes when one of n tuples joins: written to ``each``.
 
@@ -236,7 +236,7 @@ def weigh(lines, boxes, a, c, x, n, each, total, chain):
         total[t] += each[a, t]
 
 
-@compiled
+@linked
 def least_rise(lines, boxes, classes, x, t, amount, size, cost, after, skip):
     """The class, other than ``skip``, in which so many records of tuple ``t`` add least to the loss, and how much.
 
@@ -281,7 +281,7 @@ def least_rise(lines, boxes, classes, x, t, amount, size, cost, after, skip):
     return found, best
 
 
-@compiled
+@linked
 def unions(lines, boxes, c, classes, together, chain):
     """NCP of the union of class ``c`` with each class."""
     spec, tree = lines.spec, lines.tree
@@ -318,7 +318,7 @@ def unions(lines, boxes, c, classes, together, chain):
                     together[b] += labels_cost(spec, a, labels)
 
 
-@compiled
+@linked
 def union(lines, boxes, c, others, b):
     """NCP of the union of two classes."""
     spec, tree = lines.spec, lines.tree

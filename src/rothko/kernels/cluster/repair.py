@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 from rothko.kernels.cluster import greedy, hull
 from rothko.kernels.cluster.greedy import LIFTING, PARTLY, RANDOM, Pool, group, room_for_entries
 from rothko.kernels.cluster.hull import (
@@ -37,7 +37,9 @@ from rothko.kernels.cluster.hull import (
     unions,
 )
 from rothko.kernels.numbers import draw
+from rothko.kernels.order import order_of, sort
 from rothko.kernels.rules import Rules, Tally, clear, count, lacking, room_for
+from rothko.kernels.rules import own as own_rules
 
 TRIES = 16
 """How many classes are asked whether they may take a record."""
@@ -57,8 +59,8 @@ class Block(NamedTuple):
     """(lines, tuples): places."""
     values: NDArray[np.int32]
     """(columns, tuples): sensitive values."""
-    rules: Rules
-    tally: Tally
+    rules: Rules | None
+    tally: Tally | None
     """Room to work in."""
 
 
@@ -80,24 +82,28 @@ class Classes(NamedTuple):
     """Room to work in, for each class."""
 
 
-@compiled
+@linked
 def _holds(block, classes, c, without, t, amount):
     """Whether the rules hold for class ``c`` without an entry, and with so many records of tuple ``t`` (-1: none)."""
-    rules, tally = block.rules, block.tally
-    if rules.spec.shape[0] == 0:
+    return _hold(block.rules, block.tally, block.values, classes, c, without, t, amount)
+
+
+@linked
+def _hold(rules, tally, values, classes, c, without, t, amount):
+    if rules is None:
         return True
     clear(rules, tally)
     e = classes.head[c]
     while e >= 0:
         if e != without:
-            count(rules, tally, block.values, classes.held[e], classes.amounts[e])
+            count(rules, tally, values, classes.held[e], classes.amounts[e])
         e = classes.follow[e]
     if t >= 0:
-        count(rules, tally, block.values, t, amount)
+        count(rules, tally, values, t, amount)
     return lacking(rules, tally) < 0
 
 
-@compiled
+@linked
 def _box(block, classes, c):
     """Make box ``c`` the one around its entries; its NCP."""
     lines, boxes, held, follow = block.lines, classes.boxes, classes.held, classes.follow
@@ -110,7 +116,7 @@ def _box(block, classes, c):
     return ncp(lines, boxes, c)
 
 
-@compiled
+@linked
 def _join(block, classes, c, t, amount):
     """Let so many records of a tuple join the box of class ``c``."""
     join_all(block.lines, classes.boxes, c, block.x, t)
@@ -118,14 +124,14 @@ def _join(block, classes, c, t, amount):
     classes.cost[c] = ncp(block.lines, classes.boxes, c)
 
 
-@compiled
+@linked
 def _put(classes, c, to):
     """Write class ``c``, which is the last, to the place of another that is no more."""
     copy_box(classes.boxes, c, classes.boxes, to)
     classes.size[to], classes.cost[to], classes.head[to] = classes.size[c], classes.cost[c], classes.head[c]
 
 
-@compiled
+@linked
 def _find(block, classes, m, t, amount, skip, bound):
     """The class in which records of a tuple add least, where its rules hold with them, and how much; -1 for none.
 
@@ -148,7 +154,7 @@ def _find(block, classes, m, t, amount, skip, bound):
     return np.int64(-1), bound
 
 
-@compiled
+@linked
 def _place(block, classes, m, loose, free):
     """Let the records of the list ``loose`` join classes, one at a time where there are rules: the list of the rest."""
     head, held, amounts, follow = classes.head, classes.held, classes.amounts, classes.follow
@@ -159,7 +165,7 @@ def _place(block, classes, m, loose, free):
         loose = follow[e]
         t = held[e]
         while amounts[e] > 0:
-            some = amounts[e] if block.rules.spec.shape[0] == 0 else np.int64(1)
+            some = amounts[e] if block.rules is None else np.int64(1)
             c, _ = _find(block, classes, m, t, some, np.int64(-1), unlimited)
             if c < 0 or free < 0:
                 break
@@ -178,7 +184,7 @@ def _place(block, classes, m, loose, free):
     return rest, free
 
 
-@compiled
+@linked
 def _append(c, other, follow, head):
     """Put the entries of a list before those of class ``c``."""
     last = other
@@ -188,7 +194,7 @@ def _append(c, other, follow, head):
     head[c] = other
 
 
-@compiled
+@linked
 def _absorb(block, classes, m, k, loose):
     """Make a class of the list ``loose``, and merge it with the nearest ones until it holds: how many there are."""
     head, size, cost, together, chain = (
@@ -221,7 +227,7 @@ def _absorb(block, classes, m, k, loose):
                 c = near
 
 
-@compiled
+@linked
 def _dissolve(block, classes, m, order):
     """Give up classes, in an order, whose records cost less in others: how many classes are left."""
     boxes, size, cost, head, follow = classes.boxes, classes.size, classes.cost, classes.head, classes.follow
@@ -274,7 +280,7 @@ def _dissolve(block, classes, m, order):
     return m
 
 
-@compiled
+@linked
 def _without_each(block, classes, c, some, slim, later):
     """NCP of class ``c`` without each of its entries, which are listed in ``some``: how many there are.
 
@@ -307,7 +313,7 @@ def _without_each(block, classes, c, some, slim, later):
     return count
 
 
-@compiled
+@linked
 def _unlink(c, leaving, follow, head):
     """Take an entry out of the list of a class."""
     if head[c] == leaving:
@@ -319,7 +325,7 @@ def _unlink(c, leaving, follow, head):
     follow[e] = follow[leaving]
 
 
-@compiled
+@linked
 def _move(block, classes, m, k, order, tries):
     """Let records leave classes, in an order, that have some to spare, wherever that saves more than it costs.
 
@@ -361,7 +367,7 @@ def _move(block, classes, m, k, order, tries):
             cost[c] = slimmer
 
 
-@compiled
+@linked
 def _nearest(lines, boxes, c, m, wanted, random, together, chain, near, far):
     """Some classes that are near to class ``c``, itself first; a little at random, so that not always the same are."""
     unions(lines, boxes, c, m, together, chain)
@@ -385,7 +391,7 @@ def _nearest(lines, boxes, c, m, wanted, random, together, chain, near, far):
     return found
 
 
-@compiled
+@linked
 def _recluster(block, classes, m, k, free, steps, nearest, random):
     """Group some near classes anew, so many times, and keep what costs less: how many classes there are."""
     lines, boxes, size, cost, head = block.lines, classes.boxes, classes.size, classes.cost, classes.head
@@ -463,11 +469,11 @@ def _recluster(block, classes, m, k, free, steps, nearest, random):
             size[slots[i]] = new_size[i]
             cost[slots[i]] = ncp(lines, boxes, slots[i])
         if made < found:
-            gone = np.sort(slots[made:found])
-            for i in range(gone.size - 1, -1, -1):
+            sort(slots, made, found)
+            for i in range(found - 1, made - 1, -1):
                 m -= 1
-                if gone[i] != m:
-                    _put(classes, m, gone[i])
+                if slots[i] != m:
+                    _put(classes, m, slots[i])
     return m, free
 
 
@@ -496,7 +502,7 @@ def repair(lines, x, values, k, rules, tuples, of_class, amounts, m, absorb, pas
     -------
     Tuples, classes and amounts of the repaired classes; how many there are.
     """
-    lines, rules = own(lines), Rules(rules.spec.copy(), rules.facts.copy())
+    lines, rules = own(lines), own_rules(rules)
     block = Block(lines, x, values, rules, room_for(rules, 1))
     entries, records = tuples.size, np.int64(0)
     for e in range(entries):
@@ -540,11 +546,11 @@ def repair(lines, x, values, k, rules, tuples, of_class, amounts, m, absorb, pas
     for _ in range(passes):
         if m < 2:
             break
-        m = _dissolve(block, classes, m, np.argsort(-cost[:m]))
-        _move(block, classes, m, k, np.argsort(-cost[:m]), tries)
+        m = _dissolve(block, classes, m, order_of(cost, m, True))
+        _move(block, classes, m, k, order_of(cost, m, True), tries)
         if steps > 0:
             m, free = _recluster(block, classes, m, k, free, steps, nearest, random)
-            _move(block, classes, m, k, np.argsort(-cost[:m]), tries)
+            _move(block, classes, m, k, order_of(cost, m, True), tries)
     at = 0
     new = room_for_entries(room)
     for c in range(m + 1):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 
 BLOCK = 256
 """Records that go through the steps together; their coordinates stay in the innermost cache."""
@@ -73,7 +73,7 @@ def hilbert_keys(codes, attributes, tables, starts, bits, first, last, keys):
         _interleave(x, bits, word, begin, n, keys)
 
 
-@compiled
+@linked
 def _interleave(x, bits, word, begin, n, keys):
     """The highest bit of every dimension, then the next one, and so on, from the top bit of the first word on."""
     word[:] = 0

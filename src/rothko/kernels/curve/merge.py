@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 from rothko.kernels.boxes import ncp_of, room
 from rothko.kernels.rules import KIND, MOMENTS, ROW, add, lacks, room_for
 
@@ -17,7 +17,7 @@ LARGE = 8
 """A group is not measured against a class that has more than so many times its records: that stays linear."""
 
 
-@compiled
+@linked
 def _count(table, members, begin, end, rules, tally, base):
     """Add records to the rows of a tally from ``base`` on."""
     for r in range(rules.spec.shape[0]):
@@ -26,7 +26,7 @@ def _count(table, members, begin, end, rules, tally, base):
             add(rules, r, tally, base + r, table[row, members[i]], 1)
 
 
-@compiled
+@linked
 def _uncount(table, members, begin, end, rules, histograms, base):
     """Take records out of the histograms again; what the sums were, the caller knows."""
     for r in range(rules.spec.shape[0]):
@@ -36,7 +36,7 @@ def _uncount(table, members, begin, end, rules, histograms, base):
                 histograms[base + r, table[row, members[i]]] -= 1
 
 
-@compiled
+@linked
 def _lacking(rules, tally, base):
     """The fewest records that must join before all rules can hold; 0 when they do."""
     most = np.int64(0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import linked
 from rothko.kernels.mondrian.arrange import arrange_two, split, values_in
 from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, Tally, add_number, gap, lacks, raised, summary
 
 
-@compiled
+@linked
 def sides(table, a, start, end, cut, ties, rules, r, histograms):
     """Whether the records below a cut (and the first ``ties`` equal to it) and the others both meet a requirement.
 
@@ -61,7 +61,7 @@ def sides(table, a, start, end, cut, ties, rules, r, histograms):
     return good
 
 
-@compiled
+@linked
 def keep_allowed(values, least, good, rules, r, histograms):
     """Of the ``good`` positions keep those before which, and after which, a requirement holds; returns how many.
 
@@ -113,9 +113,11 @@ def keep_allowed(values, least, good, rules, r, histograms):
     return kept
 
 
-@compiled
+@linked
 def sides_hold(table, a, start, end, left, cut, ties, least, rules, histograms):
     """Whether both sides of a cut meet every requirement that is about a sensitive value."""
+    if rules is None:
+        return True
     n = np.int64(end - start)
     for r in range(rules.spec.shape[0]):
         if rules.spec[r, SIZE] <= n or rules.spec[r, KIND] >= MOMENTS:
@@ -131,7 +133,7 @@ def sides_hold(table, a, start, end, left, cut, ties, least, rules, histograms):
     return True
 
 
-@compiled
+@linked
 def keep_good(table, a, order, least, relaxed, checked, good, rules, histograms):
     """Mark the positions at which sorted records may be cut, as ``good``; returns how many there are.
 
@@ -144,13 +146,14 @@ def keep_good(table, a, order, least, relaxed, checked, good, rules, histograms)
         if relaxed or table[a, order[p]] != table[a, order[p - 1]]:
             good[p] = 1
             kept += 1
-    for r in range(rules.spec.shape[0] if checked else 0):
-        if kept > 0:
-            kept = keep_allowed(values_in(table, rules.spec[r, ROW], order), least, good, rules, r, histograms)
+    if rules is not None:
+        for r in range(rules.spec.shape[0] if checked else 0):
+            if kept > 0:
+                kept = keep_allowed(values_in(table, rules.spec[r, ROW], order), least, good, rules, r, histograms)
     return kept
 
 
-@compiled
+@linked
 def children_hold(table, a, start, end, first, count, tree, least, rules, room, checked):
     """Specialise to the children of a node: how many parts there are, or 0 where one would break a requirement.
 
@@ -164,13 +167,14 @@ def children_hold(table, a, start, end, first, count, tree, least, rules, room, 
         if 0 < sizes[c] < least:
             return 0
         parts += sizes[c] > 0
-    for r in range(rules.spec.shape[0] if checked else 0):
-        if not _parts_hold(table, start, end, count, rules, r, child, sizes):
-            return 0
+    if rules is not None:
+        for r in range(rules.spec.shape[0] if checked else 0):
+            if not _parts_hold(table, start, end, count, rules, r, child, sizes):
+                return 0
     return parts
 
 
-@compiled
+@linked
 def _parts_hold(table, start, end, count, rules, r, child, sizes):
     """Whether every child that has records meets a requirement."""
     row, wide = rules.spec[r, ROW], rules.spec[r, SIZE] if rules.spec[r, KIND] < MOMENTS else 1

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 from rothko.kernels.mondrian.nodes import CHILD, CHILDREN, END, START, code_of
 
 
-@compiled
+@linked
 def sorted_along(table, a, start, end, low, high):
     """The records of a node in stable ascending order of line ``a``: radix sort, up to eleven bits a pass."""
     n = np.int64(end - start)
@@ -48,7 +48,7 @@ def sorted_along(table, a, start, end, low, high):
     return order
 
 
-@compiled
+@linked
 def rank_anew(table, a, start, end, node, low, high, maps, maps_at, filled):
     """Replace the codes of line ``a`` among the records of a node by their ranks, so that none is in vain.
 
@@ -73,7 +73,7 @@ def rank_anew(table, a, start, end, node, low, high, maps, maps_at, filled):
     return maps, filled + rank + 1
 
 
-@compiled
+@linked
 def values_in(table, row, order):
     """A row of the table in the given order."""
     values = np.empty(order.size, dtype=np.int32)
@@ -82,7 +82,7 @@ def values_in(table, row, order):
     return values
 
 
-@compiled
+@linked
 def _child(tree, first, count, code):
     """Which of ``count`` children from row ``first`` on holds the code."""
     low, high = 0, count - 1
@@ -95,7 +95,7 @@ def _child(tree, first, count, code):
     return low
 
 
-@compiled
+@linked
 def split(table, a, start, end, first, count, tree, child, sizes):
     """Which of ``count`` children from row ``first`` on each record goes to, and how many each gets."""
     for c in range(count):
@@ -106,7 +106,7 @@ def split(table, a, start, end, first, count, tree, child, sizes):
         sizes[c] += 1
 
 
-@compiled
+@linked
 def arrange_two(table, a, start, end, left, cut, ties, order):
     """The order that brings the records below the cut (and the first ``ties`` equal ones) to the front."""
     x, y = np.uint64(0), np.uint64(left)
@@ -144,7 +144,7 @@ def arrange_many(child, start, count, sizes, order):
         places[c] += np.uint64(1)
 
 
-@compiled
+@linked
 def move(table, start, end, order, spare, nodes, low, high, node):
     """Put the records of a node in the given order, and note the smallest box around each of its parts.
 

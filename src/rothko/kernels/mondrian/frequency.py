@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 
 
 @compiled
@@ -42,7 +42,7 @@ def add_numbers(codes, nodes, low, at, values, numbers, sums):
                 sums[place, column] += numbers[values[i], column]
 
 
-@compiled
+@linked
 def spans(codes, nodes, count):
     """The smallest and the largest code of a line in each of ``count`` nodes, and -1 before a node's first record."""
     low = np.full(count, -1, dtype=np.int32)

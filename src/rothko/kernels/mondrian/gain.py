@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import inlined, linked
 from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.mondrian.allowed import children_hold, keep_good, sides_hold
 from rothko.kernels.mondrian.arrange import arrange_many, sorted_along
@@ -91,9 +91,23 @@ class Work(NamedTuple):
     """The same in multiples of 1/SCALE, for labels."""
 
 
-@compiled
+@linked
+def sees_all(targets):
+    """Whether every model looks at every line."""
+    if targets is None:
+        return True
+    for t in range(targets.features.shape[0]):
+        for a in range(targets.features.shape[1]):
+            if targets.features[t, a] == 0:
+                return False
+    return True
+
+
+@linked
 def room(n, lines, targets):
     """Arrays to work in, for nodes of up to ``n`` records."""
+    if targets is None:
+        return None
     spec = targets.spec
     count = spec.shape[0]
     cells, groups, any_number = 0, 0, False
@@ -122,7 +136,7 @@ def room(n, lines, targets):
     )
 
 
-@compiled
+@linked
 def score_node(table, start, end, targets, work):
     """Look up the cell and the number of every record; the score of the node, uncut."""
     cells, values, counts, by_group, sums = work.cells, work.values, work.counts, work.by_group, work.sums
@@ -183,7 +197,7 @@ def _square(total, n):
     return np.float64(total) * np.float64(total) / np.float64(n) if n > 0 else 0.0
 
 
-@compiled
+@linked
 def _begin(t, n, targets, work):
     """Everything is right of the cut, nothing left of it. Where cells are many only those in use are set."""
     cells, counts, by_group, sums = work.cells, work.counts, work.by_group, work.sums
@@ -212,7 +226,7 @@ def _score_numbers(t, targets, by_group, sums):
     return -score
 
 
-@compiled
+@linked
 def _count_values(table, a, start, end, low, size, t, targets, first, work):
     """Score every candidate of a line from its frequency group: by value, counts and sums of one target."""
     cells, values, counts, by_group, sums = work.cells, work.values, work.counts, work.by_group, work.sums
@@ -272,7 +286,7 @@ def _count_values(table, a, start, end, low, size, t, targets, first, work):
         so_far += here
 
 
-@compiled
+@linked
 def _best_of_two_labels(table, a, start, end, low, size, least, cells, ones, factor, logs, frequency):
     """The best candidate of a line for one target with two labels, none missing: the common case, in registers.
 
@@ -302,7 +316,7 @@ def _best_of_two_labels(table, a, start, end, low, size, least, cells, ones, fac
     return factor * np.float64(best), best_left, low + best_value
 
 
-@compiled
+@linked
 def _best_of_number(table, a, start, end, low, size, least, values, whole, factor, frequency, sums):
     """The same for one number, none missing."""
     n = np.int64(end - start)
@@ -331,7 +345,7 @@ def _best_of_number(table, a, start, end, low, size, least, values, whole, facto
     return best, best_left, low + best_value
 
 
-@compiled
+@linked
 def _walk_sorted(order, start, t, targets, good, first, work):
     """Score the good positions of a sorted line: the records pass one by one from the right side to the left."""
     cells, values, counts, by_group, sums = work.cells, work.values, work.counts, work.by_group, work.sums
@@ -364,7 +378,7 @@ def _walk_sorted(order, start, t, targets, good, first, work):
         by_group[2, g] -= 1
 
 
-@compiled
+@linked
 def _best_of_line(table, a, start, end, low, high, least, checked, rules, histograms, targets, work):
     """The best candidate of an ordered or nominal line: (score, records on the left, cut); 0 records if there is none.
 
@@ -423,7 +437,7 @@ def _best_of_line(table, a, start, end, low, high, least, checked, rules, histog
     return best + unseen, best_left, best_cut
 
 
-@compiled
+@linked
 def _score_children(start, count, a, room, targets, work):
     """The score of a specialisation: that of its children, one after the other."""
     cells, values, counts, by_group, sums = work.cells, work.values, work.counts, work.by_group, work.sums
@@ -470,7 +484,7 @@ def _score_children(start, count, a, room, targets, work):
     return score + unseen
 
 
-@compiled
+@linked
 def choose(table, start, end, low, high, node, lines, least, rules, room, targets, work):
     """The allowable cut with the lowest score: (line or −1, records on the left, cut, gain for each record).
 
@@ -479,9 +493,11 @@ def choose(table, start, end, low, high, node, lines, least, rules, room, target
     The best cut by size alone is asked about the other requirements first, which it meets as a rule; only where it does
     not are all candidates asked.
     """
+    none = np.int64(0)
+    if targets is None:
+        return np.int64(-1), none, none, 0.0
     n = np.int64(end - start)
     whole = score_node(table, start, end, targets, work)
-    none = np.int64(0)
     if whole == 0.0 and targets.numbers.size == 0:
         return none, none, none, 0.0  # one label everywhere: any cut is as good, none is looked for
     for checked in range(2):
@@ -510,7 +526,7 @@ def choose(table, start, end, low, high, node, lines, least, rules, room, target
                 uneven = abs(2 * left - n)
             if score < best or (score == best and uneven < evenness):
                 best, best_line, best_left, best_cut, evenness = score, np.int64(a), left, cut, uneven
-        if best_line < 0 or rules.spec.shape[0] == 0 or checked == 1:
+        if best_line < 0 or rules is None or checked == 1:
             break
         if lines.spec[best_line, 0] == TREE:
             bottom, top = np.int64(low[node, best_line]), np.int64(high[node, best_line])

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.mondrian import gain, median, selection
 from rothko.kernels.mondrian.arrange import arrange_many, arrange_two, move, rank_anew, split
-from rothko.kernels.mondrian.gain import Targets
+from rothko.kernels.mondrian.gain import sees_all
 from rothko.kernels.mondrian.nodes import (
     ATTRIBUTE,
     CHILD,
@@ -37,7 +37,6 @@ from rothko.kernels.mondrian.nodes import (
     room_for,
     with_room,
 )
-from rothko.kernels.mondrian.selection import Queries
 
 SPARSE = 2
 """Codes are ranked anew where they are more than this many for every record of a node."""
@@ -46,7 +45,7 @@ choose_selection, choose_gain, choose_median = selection.choose, gain.choose, me
 room_for_gain = gain.room
 
 
-@compiled
+@linked
 def _extremes(table, a, start, end):
     """The smallest and the largest code of line ``a`` among the records ``start … end``."""
     low = table[a, start]
@@ -74,13 +73,13 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
     least
         The fewest records that a part may have.
     rules
-        Requirements about sensitive values, see :mod:`rothko.kernels.rules`.
+        Requirements about sensitive values, see :mod:`rothko.kernels.rules`; None for none.
     relaxed
         Whether a median may part records with equal codes.
     criteria
-        None for the median alone (nothing else is compiled then), or a tuple: targets, factors, features, numbers,
-        logs (see :mod:`rothko.kernels.mondrian.gain`); the least gain; whether to go on with the median after it;
-        lowest codes, highest codes and weights of the queries (see :mod:`rothko.kernels.mondrian.selection`).
+        None for the median alone, or a tuple: :class:`~rothko.kernels.mondrian.gain.Targets` or None,
+        :class:`~rothko.kernels.mondrian.selection.Queries` or None, the least gain, and whether to go on with the
+        median after it. What is None is not compiled.
 
     Returns
     -------
@@ -93,14 +92,10 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
     room = room_for(n, lines, rules)
     order, child, sizes = room.order, room.child, room.sizes
     if criteria is not None:
-        spec, factors, features, numbers, logs, minimum_gain, then_median, box_low, box_high, weights = criteria
-        targets, queries = Targets(spec, factors, features, numbers, logs), Queries(box_low, box_high, weights)
+        targets, queries, minimum_gain, then_median = criteria
         work = room_for_gain(n, lines, targets)
         # Cuts that no model looks at, and cuts between equal codes, are left to the median.
-        all_seen = not relaxed
-        for t in range(features.shape[0]):
-            for a in range(d):
-                all_seen = all_seen and features[t, a] == 1
+        all_seen = not relaxed and sees_all(targets)
 
     nodes = np.empty((1024, NODE_WIDTH), dtype=np.int32)
     low = np.empty((1024, d), dtype=np.int32)
@@ -127,7 +122,7 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
             if now == SELECTION:
                 a, left, cut = choose_selection(table, start, end, low, high, node, lines, least, rules, room, queries)
                 if a < 0:
-                    now = np.int64(GAIN if targets.spec.shape[0] > 0 else MEDIAN)
+                    now = np.int64(MEDIAN if targets is None else GAIN)
             if now == GAIN:
                 for b in range(d):
                     if lines.spec[b, 0] != TREE and high[node, b] - low[node, b] >= SPARSE * np.int64(end - start):
@@ -173,7 +168,7 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
                     waiting = used
                     used += 1
         else:
-            bottom = code_of(maps, maps_at, node, a, low[node, a])
+            bottom = code_of(maps, maps_at, node, a, np.int64(low[node, a]))
             open_node(nodes, used, node, bottom, at, at + left, waiting, now)
             open_node(nodes, used + 1, node, code_of(maps, maps_at, node, a, cut), at + left, np.int64(end), used, now)
             waiting = used + 1
@@ -182,6 +177,6 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
         cuts += 1
     for node in range(used if filled > 0 else 0):
         for a in range(d):
-            low[node, a] = code_of(maps, maps_at, node, a, low[node, a])
-            high[node, a] = code_of(maps, maps_at, node, a, high[node, a])
+            low[node, a] = code_of(maps, maps_at, node, a, np.int64(low[node, a]))
+            high[node, a] = code_of(maps, maps_at, node, a, np.int64(high[node, a]))
     return nodes[:used].copy(), low[:used].copy(), high[:used].copy(), maps[:filled].copy(), maps_at[:used].copy()

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import linked
 from rothko.kernels.boxes import TREE, children_between, width_of
 from rothko.kernels.mondrian.allowed import children_hold, keep_good, sides_hold
 from rothko.kernels.mondrian.arrange import sorted_along
 from rothko.kernels.mondrian.nodes import code_of
 
 
-@compiled
+@linked
 def _select(table, a, start, end, low, high, rank, counts):
     """The code at ``rank`` in sorted order, how many are smaller, how many are equal.
 
@@ -44,7 +44,7 @@ def _select(table, a, start, end, low, high, rank, counts):
         high = min(high, low + (1 << shift) - 1)
 
 
-@compiled
+@linked
 def _next_code(table, a, start, end, code):
     """The smallest code above ``code``."""
     best = np.int32(2147483647)
@@ -55,7 +55,7 @@ def _next_code(table, a, start, end, code):
     return np.int64(best)
 
 
-@compiled
+@linked
 def _scan(table, a, start, end, low, high, least, relaxed, rules, histograms):
     """The allowable cut nearest the median among all of them, or 0 records on the left."""
     n = np.int64(end - start)
@@ -74,7 +74,7 @@ def _scan(table, a, start, end, low, high, least, relaxed, rules, histograms):
     return best, cut, ties
 
 
-@compiled
+@linked
 def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, room):
     """The allowable cut of an ordered or nominal line: (records on the left, cut, equal codes that go left).
 
@@ -108,17 +108,18 @@ def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, ro
             left, cut = lower, median
         else:
             left, cut = upper, _next_code(table, a, start, end, median)
-    if sides_hold(table, a, start, end, left, cut, ties, least, rules, room.histograms):
+    if rules is None or sides_hold(table, a, start, end, left, cut, ties, least, rules, room.histograms):
         return left, cut, ties
     return _scan(table, a, start, end, low, high, least, relaxed, rules, room.histograms)
 
 
-@compiled
+@linked
 def choose(table, start, end, low, high, node, maps, maps_at, lines, least, relaxed, rules, room):
     """The widest attribute that can be cut: (line or −1, records on the left, cut, equal codes that go left)."""
     none, width = np.int64(0), room.width
     for a in range(lines.spec.shape[0]):
-        bottom, top = code_of(maps, maps_at, node, a, low[node, a]), code_of(maps, maps_at, node, a, high[node, a])
+        bottom, top = np.int64(low[node, a]), np.int64(high[node, a])
+        bottom, top = code_of(maps, maps_at, node, a, bottom), code_of(maps, maps_at, node, a, top)
         width[a] = width_of(lines, a, bottom, top)
     while True:
         a = np.int64(np.argmax(width))

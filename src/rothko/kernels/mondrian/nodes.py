@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled, inlined
-from rothko.kernels.rules import KIND, MOMENTS, SIZE
+from rothko.kernels import compiled, inlined, linked
+from rothko.kernels.rules import widest
 
 # Columns of the table.
 PARENT, ATTRIBUTE, BEGINS, START, END, CHILD, CHILDREN, PHASE = range(8)
@@ -48,24 +48,21 @@ class Room(NamedTuple):
 @inlined
 def room_for(n, lines, rules):
     """Room for nodes of up to n records."""
-    most_values, most_children = 1, 1
-    for r in range(rules.spec.shape[0]):
-        if rules.spec[r, KIND] < MOMENTS:
-            most_values = max(most_values, rules.spec[r, SIZE])
+    most_children = 1
     for t in range(lines.tree.shape[0]):
         most_children = max(most_children, lines.tree[t, 4])
     return Room(
         np.empty(n, dtype=np.uint32),
         np.empty(n, dtype=np.int32),
         np.empty(max(256, min(n, 1 << 15)) + 1, dtype=np.int32),
-        np.zeros((3, most_values), dtype=np.int64),
+        np.zeros((3, widest(rules)), dtype=np.int64),
         np.empty(n if lines.tree.shape[0] > 0 else 1, dtype=np.int32),
         np.empty(most_children, dtype=np.int64),
         np.empty(lines.spec.shape[0]),
     )
 
 
-@compiled
+@linked
 def with_room(table, needed):
     """The table itself, or a copy with room for more rows."""
     if needed <= table.shape[0]:
@@ -77,7 +74,7 @@ def with_room(table, needed):
     return larger
 
 
-@compiled
+@linked
 def open_node(nodes, node, parent, begins, start, end, waiting, phase):
     """Write a node that is still to be cut; until then its CHILD is the one to take up after it (a stack)."""
     nodes[node, PARENT] = parent
@@ -90,7 +87,7 @@ def open_node(nodes, node, parent, begins, start, end, waiting, phase):
     nodes[node, PHASE] = phase
 
 
-@compiled
+@linked
 def code_of(maps, maps_at, node, a, rank):
     """The code that a node's records have as a rank on line ``a`` (see
     :func:`rothko.kernels.mondrian.arrange.rank_anew`).

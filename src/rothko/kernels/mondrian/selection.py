@@ -17,10 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled
+from rothko.kernels import linked
 from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.mondrian.allowed import children_hold, keep_good
 from rothko.kernels.mondrian.arrange import sorted_along
+from rothko.kernels.order import order_of
 
 
 class Queries(NamedTuple):
@@ -32,7 +33,7 @@ class Queries(NamedTuple):
     weights: NDArray[np.float64]
 
 
-@compiled
+@linked
 def _overlapped(low, high, node, queries):
     """The queries that a node overlaps."""
     box_low, box_high = queries.low, queries.high
@@ -49,11 +50,11 @@ def _overlapped(low, high, node, queries):
     return found[:count].copy()
 
 
-@compiled
+@linked
 def _weights_along(edges, weights, queries, rising):
     """Edges of queries in order, and the weight of those up to each (``rising``) or from each on."""
-    order = np.argsort(edges)
-    n = order.size
+    n = edges.size
+    order = order_of(edges, n, False)
     along = np.zeros(n + 1)
     if rising:
         for i in range(n):
@@ -64,7 +65,7 @@ def _weights_along(edges, weights, queries, rising):
     return edges[order], along
 
 
-@compiled
+@linked
 def _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high):
     """What the best good position of a line saves, and the position."""
     n = order.size
@@ -84,7 +85,7 @@ def _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high):
     return best, best_left
 
 
-@compiled
+@linked
 def _saved_by_children(tree, first, count, sizes, a, queries, hit):
     saved = 0.0
     for c in range(count):
@@ -95,9 +96,11 @@ def _saved_by_children(tree, first, count, sizes, a, queries, hit):
     return saved
 
 
-@compiled
+@linked
 def choose(table, start, end, low, high, node, lines, least, rules, room, queries):
     """The allowable cut that lowers the imprecision most: (line or −1, records on the left, cut)."""
+    if queries is None:
+        return np.int64(-1), np.int64(0), np.int64(0)
     n = np.int64(end - start)
     best, best_line, best_left, best_cut = 0.0, np.int64(-1), np.int64(0), np.int64(0)
     evenness = n

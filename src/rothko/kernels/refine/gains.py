@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled
+from rothko.kernels import linked
 from rothko.kernels.boxes import Lines, children_between, share, width_of
 
 SCALE = 2.0**24
@@ -49,7 +49,7 @@ class Labels(NamedTuple):
     logs: NDArray[np.int64]
 
 
-@compiled
+@linked
 def split(columns, labels, i, low, high, gains, whole, side):
     """The cut of an interval that gains most, and its gain; -1 where there is none, or it would not be beneficial.
 
@@ -78,7 +78,7 @@ def split(columns, labels, i, low, high, gains, whole, side):
     return cut, gain
 
 
-@compiled
+@linked
 def specialise(columns, labels, i, low, high, whole, side):
     """What is gained by going from a node of a tree to its children; -1 where that would not be beneficial."""
     if low == high:
@@ -103,7 +103,7 @@ def specialise(columns, labels, i, low, high, whole, side):
     return gain
 
 
-@compiled
+@linked
 def disclose(columns, labels, i, codes, gains, whole):
     """What is gained by disclosing each of some suppressed values; False where no value is worth it."""
     for j in range(codes.size):
@@ -120,7 +120,7 @@ def disclose(columns, labels, i, codes, gains, whole):
     return several
 
 
-@compiled
+@linked
 def _several(labels, i, low, high):
     """Whether the codes ``low … high`` have more than one class label, of any task."""
     for t in range(labels.counts.size):
@@ -132,13 +132,13 @@ def _several(labels, i, low, high):
     return False
 
 
-@compiled
+@linked
 def _certainty(columns, i, low, high):
     """NCP of the codes ``low … high`` as a whole number."""
     return np.int64(np.rint(width_of(columns.lines, i, low, high) * SCALE))
 
 
-@compiled
+@linked
 def _save(columns, before, i, low, high, gains):
     """NCP that is saved by cutting before each code."""
     whole = _certainty(columns, i, low, high) * (before[high + 1] - before[low])
@@ -148,7 +148,7 @@ def _save(columns, before, i, low, high, gains):
         gains[cut - low - 1] = columns.weights[i] * (whole - left - right) / (before[-1] * SCALE)
 
 
-@compiled
+@linked
 def _save_values(columns, i, codes, gains):
     """NCP that is saved by disclosing each value: suppressed ones have their number ÷ all values."""
     before = columns.before[columns.at[i] + i : columns.at[i + 1] + i + 1]
@@ -167,14 +167,14 @@ def _save_values(columns, i, codes, gains):
     return any_
 
 
-@compiled
+@linked
 def _suppressed(lines, i, count, missing):
     """NCP of so many suppressed values as a whole number: 0 for one, all where missing is among others."""
     width = 0.0 if count <= 1 else 1.0 if missing else share(lines.spec, lines.scales, i, count)
     return np.int64(np.rint(width * SCALE))
 
 
-@compiled
+@linked
 def choose_cut(gains, records, low, high, least):
     """The code before which cutting ``low … high`` gains most and leaves at least so many records on both sides; -1.
 
@@ -191,7 +191,7 @@ def choose_cut(gains, records, low, high, least):
     return best, best_gain
 
 
-@compiled
+@linked
 def split_gains(labels, amounts, places, low, high, logs, whole, left, gains):
     """Add to ``gains`` how much the entropy of a label falls by cutting the codes ``low … high`` of a line before each.
 
@@ -216,7 +216,7 @@ def split_gains(labels, amounts, places, low, high, logs, whole, left, gains):
         gains[code - low] += max(fall, np.int64(0)) / (n * SCALE) if n > 0 else 0.0
 
 
-@compiled
+@linked
 def children_gain(labels, amounts, places, low, high, tree, first, count, logs, whole, side):
     """How much the entropy of a label falls by going from the codes ``low … high`` to the children of their node."""
     n = _count(labels, amounts, places[low], places[high + 1], whole)
@@ -233,7 +233,7 @@ def children_gain(labels, amounts, places, low, high, tree, first, count, logs, 
     return max(fall, np.int64(0)) / (n * SCALE)
 
 
-@compiled
+@linked
 def value_gains(labels, amounts, places, codes, logs, whole, gains, seen):
     """Add to ``gains`` how much the entropy of a label falls by taking each of some codes from the others.
 
@@ -265,7 +265,7 @@ def value_gains(labels, amounts, places, codes, logs, whole, gains, seen):
     return there
 
 
-@compiled
+@linked
 def _count(labels, amounts, begin, end, counts):
     """Count labels; how many records have one."""
     for v in range(counts.size):

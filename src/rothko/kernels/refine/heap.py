@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import inlined, linked
 from rothko.kernels.refine.state import FIRST, LINE, candidates_of
 
 
-@compiled
+@linked
 def _score(parts, sets, candidates, c, scored):
     """InfoGain ÷ (AnonyLoss + 1), AnonyLoss on the average of the sets that the attribute is in."""
     gain = candidates.gain[c]
@@ -28,7 +28,7 @@ def _score(parts, sets, candidates, c, scored):
     return gain / (lost / max(about, np.int64(1)) + 1.0)
 
 
-@compiled
+@linked
 def enter(parts, part, sets, candidates, heap, scored):
     """Put the candidates of a part on the heap."""
     first, many = parts[part, FIRST], candidates_of(parts, part)
@@ -46,7 +46,7 @@ def enter(parts, part, sets, candidates, heap, scored):
                 at = (at - 1) // 2
 
 
-@compiled
+@linked
 def take(parts, sets, candidates, heap, scored):
     """The candidate with the best score, from the heap; -1 where none is left."""
     while heap.size[0] > 0:
@@ -63,7 +63,7 @@ def take(parts, sets, candidates, heap, scored):
     return np.int64(-1)
 
 
-@compiled
+@linked
 def set_anew(parts, sets, candidates, heap, scored):
     """Set all keys anew, and drop candidates that there are no more."""
     kept = 0
@@ -79,7 +79,7 @@ def set_anew(parts, sets, candidates, heap, scored):
         _sink(heap, at)
 
 
-@compiled
+@linked
 def _sink(heap, at):
     """Let an entry of the heap sink to its place."""
     while True:

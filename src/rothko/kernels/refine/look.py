@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import inlined, linked
 from rothko.kernels.refine.state import BECOMES, CUT, DISCLOSE, FIRST, NOTHING, SLOTS, SPLIT, kill
 from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, add_number, gap, summary
 
 
-@compiled
+@linked
 def look_at_parts(columns, sets, s, i, first, count, groups, parts, candidates, room):
     """Look at all groups that show new parts of a line."""
     a = sets.place[s, i]
@@ -26,7 +26,7 @@ def look_at_parts(columns, sets, s, i, first, count, groups, parts, candidates, 
     look(columns, sets, s, found, groups, parts, candidates, room)
 
 
-@compiled
+@linked
 def look(columns, sets, s, found, groups, parts, candidates, room):
     """Count the children that refining the parts of some groups would leave, and note what that means to candidates.
 
@@ -93,11 +93,7 @@ def look(columns, sets, s, found, groups, parts, candidates, room):
                 for slot in range(1, many_slots):
                     if counts[slot] > 0:
                         _note(first + slot - 1, counts[slot], total, sets.least[s], fewest, s, parts, candidates)
-            for rule in range(rules_from, rules_to):
-                if parts[part, BECOMES] != NOTHING:
-                    row = sets.rules.spec[rule, ROW]
-                    values = sets.table[base + row * n + begin : base + row * n + end]
-                    _check(sets, rule, codes, weights, values, at, parts, part, candidates, room)
+            _check_all(sets.rules, sets, s, begin, end, codes, weights, at, parts, part, candidates, room)
 
 
 @inlined
@@ -111,10 +107,23 @@ def _note(c, count, total, least, fewest, s, parts, candidates):
         kill(parts, candidates, c)
 
 
-@compiled
-def _check(sets, r, codes, weights, values, at, parts, part, candidates, room):
+@linked
+def _check_all(rules, sets, s, begin, end, codes, weights, at, parts, part, candidates, room):
+    """Ask the rules of a set, until nothing of a part is left to become."""
+    if rules is None:
+        return
+    base, n = sets.base[s], sets.records[s]
+    for rule in range(sets.rules_at[s], sets.rules_at[s + 1]):
+        if parts[part, BECOMES] != NOTHING:
+            row = rules.spec[rule, ROW]
+            values = sets.table[base + row * n + begin : base + row * n + end]
+            _check(rules, rule, codes, weights, values, at, parts, part, candidates, room)
+
+
+@linked
+def _check(rules, r, codes, weights, values, at, parts, part, candidates, room):
     """Ask a rule of the children of a group, or of each value that may be disclosed and the rest without it."""
-    rules, counts, histograms, sums = sets.rules, room.counts, room.histograms, room.sums
+    counts, histograms, sums = room.counts, room.histograms, room.sums
     size, facts_at = rules.spec[r, SIZE], rules.spec[r, FACTS]
     moments = rules.spec[r, KIND] >= MOMENTS
     many, cut = np.int64(parts[part, SLOTS]), parts[part, CUT]
@@ -166,7 +175,7 @@ def _check(sets, r, codes, weights, values, at, parts, part, candidates, room):
             kill(parts, candidates, c)
 
 
-@compiled
+@linked
 def _holds(s, moments, rules, r, histograms, sums):
     """Whether the records counted for a slot meet a rule."""
     if moments:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import compiled, inlined, linked
 from rothko.kernels.boxes import NOMINAL, TREE, children_between
 from rothko.kernels.refine.gains import disclose, specialise, split
 from rothko.kernels.refine.heap import enter, set_anew, take
@@ -99,7 +99,7 @@ def refine(columns, labels, sets, most_parts, scored):
 # ── Parts and their candidates
 
 
-@compiled
+@linked
 def _add(columns, labels, parts, part, i, low, high, suppressed, candidates, room):
     """A new part, with its candidates."""
     parts[part, LINE], parts[part, LOW], parts[part, HIGH] = i, low, high
@@ -130,7 +130,7 @@ def _add(columns, labels, parts, part, i, low, high, suppressed, candidates, roo
     open_candidate(candidates, np.int64(part), part, low, gain)
 
 
-@compiled
+@linked
 def _add_values(columns, labels, parts, part, i, candidates, room):
     """The suppressed values of a line, with those that may be disclosed."""
     at = columns.at[i]
@@ -159,7 +159,7 @@ def _add_values(columns, labels, parts, part, i, candidates, room):
 # ── A refinement
 
 
-@compiled
+@linked
 def _lose_anonymity(sets, parts, candidates, best):
     """What is left of the anonymity of each set after a refinement; whether that is less than before."""
     shrunk = False
@@ -170,7 +170,7 @@ def _lose_anonymity(sets, parts, candidates, best):
     return shrunk
 
 
-@compiled
+@linked
 def _perform(columns, labels, sets, parts, used, best, groups, candidates, room, step):
     """Perform a refinement, and update what it changes; returns how many parts there are then."""
     old = np.int64(candidates.owner[best])
@@ -215,7 +215,7 @@ def _perform(columns, labels, sets, parts, used, best, groups, candidates, room,
     return used + children
 
 
-@compiled
+@linked
 def _retire(columns, parts, old, i, candidates):
     """Take a part away that was refined; of its values those that could not be disclosed never will be."""
     for c in range(parts[old, FIRST], parts[old, FIRST] + candidates_of(parts, old)):
@@ -225,7 +225,7 @@ def _retire(columns, parts, old, i, candidates):
     parts[old, BECOMES] = GONE
 
 
-@compiled
+@linked
 def _divide(columns, sets, s, i, old, cut, used, children, groups, parts, candidates, room):
     """Divide every group that shows a part by the children of its records.
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import inlined, linked
 from rothko.kernels.boxes import NOMINAL
-from rothko.kernels.rules import SIZE, Rules
+from rothko.kernels.rules import Rules
+from rothko.kernels.rules import widest as longest_histogram
 
 # Columns of the table of parts: line, first and last code, what can become of it, its first candidate, slots,
 # candidates left, the first code of the second of two children (otherwise -1), whether its values are suppressed.
@@ -51,7 +52,7 @@ class Sets(NamedTuple):
     """The fewest records that a group can have."""
     groups_at: NDArray[np.int64]
     """Where the groups of each set begin, and the end."""
-    rules: Rules
+    rules: Rules | None
     """Those of all sets, one after the other; where those of each begin, and the end."""
     rules_at: NDArray[np.int64]
     anonymity: NDArray[np.int64]
@@ -121,7 +122,7 @@ class Room(NamedTuple):
     touched: NDArray[np.int64]
 
 
-@compiled
+@linked
 def rooms(columns, labels, sets, most_parts):
     """Arrays to work in."""
     count, codes, most_sets = columns.lines.spec.shape[0], columns.at[-1], sets.base.size
@@ -133,7 +134,7 @@ def rooms(columns, labels, sets, most_parts):
         longest = max(longest, columns.lines.spec[i, 1])
     for node in range(columns.lines.tree.shape[0]):
         most_children = max(most_children, np.int64(columns.lines.tree[node, 4]))
-    most, most_records, most_labels, widest, most_rows = values_at[-1], np.int64(1), np.int64(1), np.int64(1), 1
+    most, most_records, most_labels, widest = values_at[-1], np.int64(1), np.int64(1), np.int64(1)
     for t in range(labels.counts.size):
         most_labels = max(most_labels, labels.counts[t])
     for s in range(most_sets):
@@ -146,9 +147,7 @@ def rooms(columns, labels, sets, most_parts):
             able += columns.before[code + 1] - columns.before[code] >= columns.least[i]
         if columns.lines.spec[i, 0] == NOMINAL:
             slots = max(slots, able + 1)
-    for r in range(sets.rules.spec.shape[0]):
-        most_rows = max(most_rows, sets.rules.spec[r, SIZE])
-    ruled = slots + 3 if sets.rules.spec.shape[0] > 0 else np.int64(1)
+    ruled = slots + 3 if sets.rules is not None else np.int64(1)
     most_groups = sets.groups_at[-1]
     groups = Groups(
         np.empty((most_groups, 2), dtype=np.int64),
@@ -181,7 +180,7 @@ def rooms(columns, labels, sets, most_parts):
         np.empty(most_labels, dtype=np.int64),
         np.empty(most_labels, dtype=np.int64),
         np.zeros(slots, dtype=np.int64),
-        np.zeros((ruled, most_rows), dtype=np.int64),
+        np.zeros((ruled, longest_histogram(sets.rules)), dtype=np.int64),
         np.zeros((ruled, 3)),
         np.empty(most_records, dtype=np.int32),
         np.empty(most_records, dtype=np.uint32),
@@ -194,7 +193,7 @@ def rooms(columns, labels, sets, most_parts):
     return groups, candidates, heap, room
 
 
-@compiled
+@linked
 def open_candidate(candidates, c, part, code, gain):
     """Open a candidate."""
     candidates.gain[c], candidates.code[c], candidates.owner[c], candidates.dead[c] = gain, code, part, False

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled, inlined
+from rothko.kernels import compiled, inlined, linked
 from rothko.kernels.numbers import draw
 from rothko.kernels.sets.lsh import gather, remove
 
 
-@compiled
+@linked
 def own_utilities(starts, items, utility):
     """The utility of each record."""
     own = np.zeros(starts.size - 1, dtype=np.float64)
@@ -33,7 +33,7 @@ def shared(starts, items, weight, r):
     return total
 
 
-@compiled
+@linked
 def open_set(starts, items, utility, r, weight, common):
     """Begin a class with a record: write its items and weigh them; how many there are."""
     c = np.int64(0)
@@ -44,7 +44,7 @@ def open_set(starts, items, utility, r, weight, common):
     return c
 
 
-@compiled
+@linked
 def narrow(starts, items, r, common, c, weight):
     """Keep of the common items those that a record has: how many."""
     kept, j, end = np.int64(0), starts[r], starts[r + 1]
@@ -60,7 +60,7 @@ def narrow(starts, items, r, common, c, weight):
     return kept
 
 
-@compiled
+@linked
 def nearest(starts, items, own, weight, pool, bound, found):
     """Where in the pool the record is that shares most; of equals the one of least utility, then the first record.
 
@@ -80,7 +80,7 @@ def nearest(starts, items, own, weight, pool, bound, found):
     return which
 
 
-@compiled
+@linked
 def share_with_all(starts, items, utility, begin, holders, r, score):
     """What each record shares with record ``r``."""
     score[:] = 0.0
@@ -165,7 +165,7 @@ def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, ra
     return classes, made
 
 
-@compiled
+@linked
 def _take(r, alive, where, left, tables):
     """Take a record out of those that are left: how many are."""
     left -= 1
@@ -176,7 +176,7 @@ def _take(r, alive, where, left, tables):
     return left
 
 
-@compiled
+@linked
 def _fill(alive, left, wanted, stamp, now, random, pool, found):
     """Add random records to the pool until there are so many; all, where that is more than half: how many."""
     if 2 * wanted >= left:
@@ -195,7 +195,7 @@ def _fill(alive, left, wanted, stamp, now, random, pool, found):
     return found
 
 
-@compiled
+@linked
 def _distant(starts, items, utility, own, exact, sample, begin, holders, old, alive, left, score, weight, random):
     """The record that is farthest from ``old``: all that only one of them has counts; of equals the first."""
     farthest, which = -1.0, np.int64(-1)
@@ -224,7 +224,7 @@ def _close(starts, items, r, weight):
         weight[items[j]] = 0.0
 
 
-@compiled
+@linked
 def _worths(utility, at, length, held, made):
     """The utility of what each class shares."""
     worth = np.zeros(made, dtype=np.float64)
@@ -243,7 +243,7 @@ def _rise(held, first, length, weight, size, worth):
     return (size + 1) * both - size * worth
 
 
-@compiled
+@linked
 def _join(starts, items, utility, r, c, held, at, length, size, worth):
     """Add a record to a class."""
     kept, j, end = at[c], starts[r], starts[r + 1]

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 from rothko.kernels.numbers import draw, mixed, ones
+from rothko.kernels.order import sort
 from rothko.kernels.sets.cluster import narrow, open_set, own_utilities, share_with_all, shared
 from rothko.kernels.sets.lsh import gather
 from rothko.kernels.sets.records import has
 
 
-@compiled
+@linked
 def jitter(seed, a, b, noise):
     """A factor between 1 and 1 + noise, the same for the same seed and numbers."""
     z = mixed(mixed(seed, np.uint64(a)), np.uint64(b))
@@ -83,7 +84,7 @@ def gather_k(starts, items, utility, k, first, last, exact, sample, noise, begin
 # ── Top down
 
 
-@compiled
+@linked
 def narrow_support(starts, items, support, have, item):
     """Move the records with an item to the front: how many there are."""
     kept = np.int64(0)
@@ -95,7 +96,7 @@ def narrow_support(starts, items, support, have, item):
     return kept
 
 
-@compiled
+@linked
 def count_support(starts, items, support, have, counts, touched):
     """Count the items of the supporting records: how many items there are."""
     some = np.int64(0)
@@ -110,7 +111,7 @@ def count_support(starts, items, support, have, counts, touched):
     return some
 
 
-@compiled
+@linked
 def grow(bits, words, rows, wish, count, have, k, taken):
     """Grow a set of items greedily while at least k records hold it: most wish for the log of records that it costs.
 
@@ -146,7 +147,7 @@ def grow(bits, words, rows, wish, count, have, k, taken):
             current[w] &= bits[rows[which], w]
 
 
-@compiled
+@linked
 def finish(starts, items, worth, k, group, support, have, counts, bits, row_of, noise, seed, chosen):
     """Grow the sets of some records one by one, with the same supporting records: marks them in ``chosen``.
 
@@ -216,7 +217,7 @@ def branch(starts, items, worth, k, group, have, counts, noise, seed, path, chos
         if which >= 0:
             chosen[which] = True
             key[g] |= np.int64(items[which] + 1) << 32
-    key.sort()
+    sort(key, 0, key.size)
     taken = np.empty(group.size, dtype=np.int64)
     for g in range(group.size):
         group[g] = np.int32(key[g] & 0x7FFFFFFF)

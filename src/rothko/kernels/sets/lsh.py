@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 from rothko.kernels.numbers import draw
 from rothko.kernels.order import arrange
 
@@ -56,7 +56,7 @@ def fill_tables(keys, buckets):
     return Tables(keys, begin, order, place, begin[:, 1:] - begin[:, :-1])
 
 
-@compiled
+@linked
 def gather(tables, r, most, stamp, now, random, pool):
     """Write the records that share a bucket with record ``r`` to the pool, each once: how many.
 
@@ -80,7 +80,7 @@ def gather(tables, r, most, stamp, now, random, pool):
     return found
 
 
-@compiled
+@linked
 def remove(tables, r):
     """Take a record out of its buckets."""
     order, place = tables.order, tables.place

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
+from rothko.kernels.order import sort
 from rothko.kernels.sets import records
 
 has_item = records.has
@@ -36,7 +37,7 @@ def as_bits(starts, items, size):
     return bits
 
 
-@compiled
+@linked
 def has(record, starts, items, bits, item):
     """Whether a record has an item."""
     if bits.shape[0] > 0:
@@ -44,7 +45,7 @@ def has(record, starts, items, bits, item):
     return has_item(starts, items, record, item)
 
 
-@compiled
+@linked
 def part(order, begin, end, starts, items, bits, item):
     """Move the records with an item to the front of a node; returns where those without it begin."""
     left, right = begin, end - 1
@@ -60,7 +61,7 @@ def part(order, begin, end, starts, items, bits, item):
         right -= 1
 
 
-@compiled
+@linked
 def count(order, begin, end, starts, items, bits, counts):
     """Add up the items of some records."""
     if bits.shape[0] > 0:
@@ -77,7 +78,7 @@ def count(order, begin, end, starts, items, bits, counts):
             counts[items[j]] += 1
 
 
-@compiled
+@linked
 def _log_terms(most):
     """The terms x log x of entropies."""
     terms = np.zeros(most + 1)
@@ -86,7 +87,7 @@ def _log_terms(most):
     return terms
 
 
-@compiled
+@linked
 def _per_bit(having, n, worth):
     """What an item earns for the records that get it, for each bit of the cut: u p / h(p).
 
@@ -97,7 +98,7 @@ def _per_bit(having, n, worth):
     return worth * p / -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
 
 
-@compiled
+@linked
 def _least_entropy(order, begin, end, starts, items, allowed, n_allowed, place, seen, pairs, terms):
     """The place among the allowed items of the one whose parts have the lowest entropy.
 
@@ -140,7 +141,7 @@ def _least_entropy(order, begin, end, starts, items, allowed, n_allowed, place, 
     return best
 
 
-@compiled
+@linked
 def _open_root(order, begin, end, starts, items, bits, k, counts):
     """The items that may cut the whole, and their counts; ``counts`` is left at 0."""
     count(order, begin, end, starts, items, bits, counts)
@@ -159,7 +160,7 @@ def _open_root(order, begin, end, starts, items, bits, k, counts):
     return allowed, having
 
 
-@compiled
+@linked
 def _clear(order, begin, end, starts, items, bits, counts):
     """Set to 0 what some records were counted in."""
     if bits.shape[0] == 0 and (end - begin) * FEW < len(counts):
@@ -247,7 +248,6 @@ def grow(order, begin, end, starts, items, bits, worth, k, criterion, small):
         wait_begin[depth], wait_end[depth] = smaller
         wait_begin[at], wait_end[at] = (middle, high) if first_is_smaller else (low, middle)
         depth += 1
-    bounds = np.sort(parts[:n_parts])
-    parts[:n_parts] = bounds
+    sort(parts, 0, n_parts)
     parts[n_parts] = end
     return parts[: n_parts + 1].copy()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled
+from rothko.kernels.order import order_of
 
 NOBODY = -1
 
@@ -122,7 +123,9 @@ def settle(order, bounds, value, found, worth, k, turn):
     """
     classes = len(bounds) - 1
     class_of = np.empty(len(order), dtype=np.int32)
-    size = np.diff(bounds)
+    size = np.empty(classes, dtype=np.int64)
+    for c in range(classes):
+        size[c] = bounds[c + 1] - bounds[c]
     gone = np.zeros(classes, dtype=np.bool_)
     joined = np.zeros(classes, dtype=np.bool_)
     total = 0.0
@@ -140,7 +143,7 @@ def settle(order, bounds, value, found, worth, k, turn):
                 gains[i] = -1.0
             else:
                 gains[i] = worth[members[i]] - value[c]
-        by_gain = np.argsort(-gains, kind="mergesort")
+        by_gain = order_of(gains, gains.size, True)
         leaving, gained = 0, 0.0
         while leaving < min(size[c] - k, len(members)) and gains[by_gain[leaving]] > 0:
             gained += gains[by_gain[leaving]]

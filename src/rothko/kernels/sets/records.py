@@ -8,26 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
-from rothko.kernels.order import arrange, find
-
-SHORT = 24
-"""Records up to this length are sorted by insertion, in place."""
-
-
-@compiled
-def _sort(items, begin, end):
-    """Sort one record in place: most have a few dozen items at most, for which a library's sort takes longer."""
-    if end - begin > SHORT:
-        items[begin:end] = np.sort(items[begin:end])
-        return
-    for i in range(begin + 1, end):
-        item = items[i]
-        j = i
-        while j > begin and items[j - 1] > item:
-            items[j] = items[j - 1]
-            j -= 1
-        items[j] = item
+from rothko.kernels import compiled, linked
+from rothko.kernels.order import arrange, find, sort
 
 
 @compiled
@@ -43,7 +25,7 @@ def tidy(starts, items):
                 rising = False
                 break
         if not rising:
-            _sort(items, begin, end)
+            sort(items, begin, end)
         starts[i] = kept
         for j in range(begin, end):
             if j == begin or items[j] != items[j - 1]:
@@ -55,7 +37,7 @@ def tidy(starts, items):
     return kept
 
 
-@compiled
+@linked
 def has(starts, items, r, item):
     """Whether a record has an item."""
     end = starts[r + 1]

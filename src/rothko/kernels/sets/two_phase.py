@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rothko.kernels import compiled
+from rothko.kernels import compiled, linked
 from rothko.kernels.sets.records import has
 
 NOBODY = -1
@@ -20,7 +20,7 @@ NOBODY = -1
 # ── A table of sets: open addressing, linear probing
 
 
-@compiled
+@linked
 def look_up(keys, owners, key):
     """Where a key is, or the free place where it would go."""
     mask = np.uint64(len(keys) - 1)
@@ -30,7 +30,7 @@ def look_up(keys, owners, key):
     return at
 
 
-@compiled
+@linked
 def insert(keys, owners, key, owner):
     """Add a key that is not there."""
     at = look_up(keys, owners, key)
@@ -38,7 +38,7 @@ def insert(keys, owners, key, owner):
     owners[at] = owner
 
 
-@compiled
+@linked
 def remove(keys, owners, key):
     """Take a key out, and close the gap."""
     mask = np.uint64(len(keys) - 1)
@@ -58,7 +58,7 @@ def remove(keys, owners, key):
     owners[gap] = NOBODY
 
 
-@compiled
+@linked
 def table_for(n):
     """An empty table with room for n keys."""
     room = 16
@@ -70,7 +70,7 @@ def table_for(n):
 # ── The first phase
 
 
-@compiled
+@linked
 def _enter(queue, before, after, place, owner):
     head = queue[place]
     before[owner] = NOBODY
@@ -80,7 +80,7 @@ def _enter(queue, before, after, place, owner):
     queue[place] = owner
 
 
-@compiled
+@linked
 def _leave(queue, before, after, place, owner):
     if before[owner] != NOBODY:
         after[before[owner]] = after[owner]
@@ -90,7 +90,7 @@ def _leave(queue, before, after, place, owner):
         before[after[owner]] = before[owner]
 
 
-@compiled
+@linked
 def _found(starts, items, worth, marks):
     """Classes of equal records, as lists: each is known by the record that founded it, its first one."""
     n = len(starts) - 1
@@ -118,7 +118,7 @@ def _found(starts, items, worth, marks):
     return following, last, size, key, value, keys, owners
 
 
-@compiled
+@linked
 def _fill_up(following, last, size, value, length, k):
     """Where fewer than k records have nothing left to drop: the cheapest records of other classes join them.
 
@@ -177,7 +177,9 @@ def merge(starts, items, worth, marks, k):
     """
     n = len(starts) - 1
     following, last, size, key, value, keys, owners = _found(starts, items, worth, marks)
-    length = np.diff(starts).astype(np.int32)
+    length = np.empty(n, dtype=np.int32)
+    for i in range(n):
+        length[i] = starts[i + 1] - starts[i]
     queue = np.full(len(worth), NOBODY, dtype=np.int32)  # by the last item
     before = np.full(n, NOBODY, dtype=np.int32)
     after = np.full(n, NOBODY, dtype=np.int32)
@@ -228,7 +230,7 @@ def merge(starts, items, worth, marks, k):
 # ── The second phase
 
 
-@compiled
+@linked
 def _count(first, following, starts, items, counts, touched):
     """Count the items of a class's records; returns how many different ones there are."""
     length = 0
@@ -244,7 +246,7 @@ def _count(first, following, starts, items, counts, touched):
     return length
 
 
-@compiled
+@linked
 def _shared_key(size, counts, touched, length, marks):
     """The key of the items that all records of a class have."""
     total = np.uint64(0)
@@ -254,7 +256,7 @@ def _shared_key(size, counts, touched, length, marks):
     return total
 
 
-@compiled
+@linked
 def _best_item(size, key, counts, touched, length, worth, marks, keys, owners, k):
     """The item that gains most when records that have it move to the class with it, or -1."""
     best, most = NOBODY, 0.0
@@ -271,7 +273,7 @@ def _best_item(size, key, counts, touched, length, worth, marks, keys, owners, k
     return best
 
 
-@compiled
+@linked
 def _move(c, dest, item, most, first, following, last, size, starts, items, counts):
     """Move records with an item from one class to another, in their order, ``most`` at most."""
     record, previous, moved = first[c], NOBODY, 0
@@ -300,7 +302,7 @@ def _move(c, dest, item, most, first, following, last, size, starts, items, coun
     size[dest] += moved
 
 
-@compiled
+@linked
 def _unite(c, other, first, following, last, size):
     """Let the records of class ``c``, which is none then, follow those of another."""
     following[last[other]] = first[c]

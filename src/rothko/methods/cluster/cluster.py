@@ -152,7 +152,7 @@ def _cluster_blocks(
         held = there[some]
         found = group_block(
             tuples.lines, tuples.x.take(held, axis=1), counts[some], tuples.values.take(held, axis=1), tuples.k,
-            tuples.rules, way, np.uint64(0),
+            tuples.rules.asked, way, np.uint64(0),
         )  # fmt: skip
         entries = Entries(held[found[0]], *found[1:])
         progress(int(entries.amounts[entries.classes >= 0].sum()))

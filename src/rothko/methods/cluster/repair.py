@@ -127,7 +127,7 @@ def repair_pass(
         first = int(classes[0])
         count = int(classes[-1]) - first + 1
         found = repair(
-            tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), tuples.k, tuples.rules,
+            tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), tuples.k, tuples.rules.asked,
             inverse, classes - first, amounts, count, False, 1, effort.tries, int(effort.steps * count), NEAREST,
             _seed(seed, turn, i),
         )  # fmt: skip
@@ -142,7 +142,7 @@ def settled(tuples: Tuples, entries: Entries) -> Entries:
     from rothko.kernels.cluster.repair import repair
 
     found = repair(
-        tuples.lines, tuples.x, tuples.values, tuples.k, tuples.rules, entries.tuples, entries.classes,
+        tuples.lines, tuples.x, tuples.values, tuples.k, tuples.rules.asked, entries.tuples, entries.classes,
         entries.amounts, entries.count, True, 0, ALL, 0, NEAREST, _seed(0, 0, 0),
     )  # fmt: skip
     return Entries(*found)

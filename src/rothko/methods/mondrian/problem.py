@@ -40,7 +40,7 @@ class Problem:
     def arguments(self) -> tuple[Any, ...]:
         """The arrays in the order in which the kernel takes them."""
         chosen = None if self.criteria is None else self.criteria.arguments()
-        return (self.lines, self.least, self.rules, self.relaxed, chosen)
+        return (self.lines, self.least, self.rules.asked, self.relaxed, chosen)
 
 
 def problem(

@@ -225,7 +225,7 @@ def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
         place=place,
         least=least,
         groups_at=_offsets(most_groups),
-        rules=Rules(np.concatenate([np.empty((0, 8), dtype=np.int64), *rules]), np.concatenate(facts)),
+        rules=Rules(np.concatenate([np.empty((0, 8), dtype=np.int64), *rules]), np.concatenate(facts)).asked,
         rules_at=_offsets([len(spec) for spec in rules]),
         anonymity=np.full(len(over), encoded.rows, dtype=np.int64),
     )

@@ -1,0 +1,139 @@
+"""Compiling ahead, for images, executors and the impatient: small runs of methods, in processes of their own.
+
+A kernel is compiled by its first call with some types of arguments, so the sure way to compile what a run will need is
+a run. These are of two hundred made-up records. Methods have little in common, and so each core has one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rothko.errors import InputError, PolicyError, nearest
+from rothko.progress import Progress, count_threads, silent
+
+if TYPE_CHECKING:
+    from rothko.policy.policy import Policy
+
+RECORDS = 200
+ASKED: dict[str, dict[str, Any]] = {
+    "k": {},
+    "diversity": {"privacy": [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 2, "of": "occupation"}}]},
+    "classify": {"workload": [{"classify": {"target": "salary_class"}}]},
+    "select": {"workload": [{"select": {"where": "age between 30 and 50"}}]},
+    "rothko-t": {"engine": "rothko-t"},
+    "rothko-s": {"engine": "rothko-s"},
+}
+"""What is asked of a method beside k, for what is compiled for that alone."""
+SETS = [["a", "b"], ["a", "c"], ["b", "c", "d"], ["d", "e"], ["a", "e", "f"]] * 12
+
+
+def recipes(methods: Iterable[str] | None = None) -> list[str]:
+    """The small runs that compile what some methods need, all by default: method and what is asked of it.
+
+    >>> recipes(["hilbert"])
+    ['hilbert k', 'hilbert diversity']
+    """
+    from rothko.methods import METHODS
+    from rothko.sets.methods import SET_METHODS
+
+    known = [*METHODS, *SET_METHODS]
+    found = []
+    for method in known if methods is None else methods:
+        if method not in known:
+            raise InputError(f"{method!r} is not a method; {nearest(method, known)}")
+        if method in SET_METHODS:
+            found.append(f"{method} sets")
+            continue
+        for asked in ASKED:
+            try:
+                policy = _policy(method, asked)
+                policy.method.check(policy)
+                if policy.engine.name == asked:
+                    policy.engine.check(policy, "")
+            except PolicyError:
+                continue
+            found.append(f"{method} {asked}")
+    return found
+
+
+def run(recipe: str) -> None:
+    """Make a small release."""
+    from rothko import sets
+    from rothko.flow import prepare
+    from rothko.generate.census import census
+
+    method, asked = recipe.split(" ")
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = Path(folder) / "release"
+        if asked == "sets":
+            sets.anonymize(SETS, k=3, method=method).save(out / "sets.txt")
+            return
+        path = Path(folder) / "people.csv"
+        census(RECORDS).to_pandas().to_csv(path, index=False)
+        prepare(path, _policy(method, asked)).save(out)
+
+
+def warm(methods: Iterable[str] | None = None, *, threads: int | None = None, progress: Progress = silent) -> Path:
+    """Compile what some methods need (all by default), as many at a time as there are cores; where it is kept.
+
+    Parameters
+    ----------
+    methods
+        Their names, of tables and of sets.
+    threads
+        How many processes compile at a time; as many as there are cores by default.
+    """
+    from rothko.kernels import KEPT_IN
+
+    waiting, running, done = recipes(methods), list[subprocess.Popen[str]](), 0
+    total, most = len(waiting), count_threads(threads)
+    progress("compile", 0, total)
+    try:
+        while waiting or running:
+            while waiting and len(running) < most:
+                running.append(_started(waiting.pop(0)))
+            for process in [one for one in running if one.poll() is not None]:
+                running.remove(process)
+                if process.returncode != 0:
+                    raise RuntimeError(
+                        f"A process that compiles ended with {process.returncode}: {process.communicate()[1]}"
+                    )
+                done += 1
+                progress("compile", done, total)
+            time.sleep(0.05)
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    return KEPT_IN
+
+
+def _policy(method: str, asked: str) -> Policy:
+    from rothko.generate.census import census_policy
+
+    return census_policy(k=5).but(method=method, **ASKED[asked])
+
+
+def _started(recipe: str) -> subprocess.Popen[str]:
+    where = os.pathsep.join(path for path in sys.path if path)
+    return subprocess.Popen(
+        [sys.executable, "-m", "rothko.warm", recipe],
+        env={**os.environ, "PYTHONPATH": where},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+if __name__ == "__main__":
+    run(sys.argv[1])
