@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -67,4 +68,5 @@ def draft(
         for note in found.notes:
             to.print(note, markup=False)
         if out is not None:
-            to.print(f"\nNext: rothko anonymize {pipes.named(data)} --policy {out} --out release/", markup=False)
+            asked = ["rothko", "anonymize", str(pipes.named(data)), "--policy", str(out), "--out", "release/"]
+            to.print(f"\nNext: {shlex.join(asked)}", markup=False, soft_wrap=True)

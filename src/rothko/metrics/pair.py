@@ -177,7 +177,7 @@ def read_pair(
                 + (f"{nearest(name, released)}" if released else "the policy has none.")
             )
     anatomy = release if isinstance(release, Anatomy) else None
-    source = open_source(original, csv=csv, asked=policy.columns)
+    source = open_source(original, csv=policy.input.options(csv), asked=policy.columns)
     shown = open_source(release if anatomy is None else anatomy.records, asked=policy.columns)
     table = _read_original(source, policy, beside)
     encoded = encode(typed(table, policy), policy, threads=count_threads(threads))

@@ -10,7 +10,7 @@ from typing import Any
 
 from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.open import open_source
+from rothko.data.source.open import open_either, open_source
 from rothko.data.source.source import Source
 from rothko.errors import PolicyError
 from rothko.mistakes import said
@@ -35,8 +35,24 @@ class Asked:
     _open: Callable[[], Source]
 
     @classmethod
-    def of(cls, data: Any, policy: AnyPolicy | None, words: Words, *, csv: CsvOptions | None = None) -> Asked:
-        """Read what is asked of a table: a policy, or words; not both, not neither."""
+    def of(
+        cls,
+        data: Any,
+        policy: AnyPolicy | None,
+        words: Words,
+        *,
+        csv: CsvOptions | None = None,
+        or_release: bool = False,
+    ) -> Asked:
+        """Read what is asked of a table: a policy, or words; not both, not neither.
+
+        Parameters
+        ----------
+        csv
+            How a text file is written; the policy's ``input`` says it, too.
+        or_release
+            Whether the table may be a release, which is written as rothko writes, whatever the policy's ``input`` says.
+        """
         words = read_once(words)
         if policy is None:
             if not words.get("qi"):
@@ -51,7 +67,9 @@ class Asked:
             extra = said(f"--{beside[0].replace('_', '-')}")
             raise PolicyError(f"Give a policy, or {said('--qi')} and what goes with it, not both: leave out {extra}.")
         asked = _changed(as_policy(policy), words)
-        return cls(asked, None, lambda: open_source(data, csv=csv, asked=asked.columns))
+        read = asked.input.options(csv)
+        forms = [csv or CsvOptions(), read] if or_release else [read]
+        return cls(asked, None, lambda: open_either(data, forms, list(asked.columns)))
 
     @cached_property
     def source(self) -> Source:

@@ -37,6 +37,7 @@ from rothko.policy.appearance import (
 )
 from rothko.policy.column import Column
 from rothko.policy.column_names import NUMBER_OF_A_PERSON, POSTAL, named
+from rothko.policy.input import InputForm
 from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
@@ -161,6 +162,7 @@ def draft(
         columns={p.name: p.column for p in proposals},
         privacy=tuple(privacy),
         missing=tuple(dict.fromkeys((*given, *found))),
+        input=InputForm() if source.form is None else InputForm.of(source.form),
     )
     header = (
         []

@@ -25,6 +25,15 @@ def json_schema() -> dict[str, Any]:
         "missing": {"type": "array", "items": scalar},
         "order": {"enum": list(get_args(RowOrder))},
         "csv": _object_schema({"escape-formulas": {"type": "boolean"}}, []),
+        "input": _object_schema(
+            {
+                "delimiter": {"type": "string", "pattern": r"^(.|\\t|tab)$"},
+                "quote": {"type": "string", "minLength": 1, "maxLength": 1},
+                "encoding": {"type": "string"},
+                "header": {"type": "boolean"},
+            },
+            [],
+        ),
     }
     column = {
         "role": {"enum": [role.value for role in Role]},

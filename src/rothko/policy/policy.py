@@ -34,6 +34,7 @@ from rothko.mistakes import KeyPath, Mistake, MistakeError, hint, sentence, show
 from rothko.policy import entries as policy_entries
 from rothko.policy import yaml as yaml_lines
 from rothko.policy.column import Column
+from rothko.policy.input import InputForm
 from rothko.policy.json_schema import json_schema
 from rothko.policy.wording import EXAMPLES, Publish, RowOrder, mistakes_of
 from rothko.policy.words import Words, fields_of, guessed, read_once, takes
@@ -89,6 +90,8 @@ class Policy(BaseModel):
         The order of the released rows; ``keep`` weakens the protection.
     csv
         How text files are written.
+    input
+        How the table is read, where it is a text file; what a command or ``csv=`` says wins.
 
     Raises
     ------
@@ -142,6 +145,7 @@ class Policy(BaseModel):
     missing: tuple[str, ...] = ()
     order: RowOrder = "random"
     csv: TextForm = TextForm()
+    input: InputForm = InputForm()
 
     @field_validator("workload", mode="before")
     @classmethod
@@ -350,7 +354,7 @@ class Policy(BaseModel):
         columns = {name: column.model_dump(mode="json", exclude_defaults=True) for name, column in self.columns.items()}
         always = self.model_dump(mode="json", include={"privacy", "method", "publish", "engine"})
         if_asked = self.model_dump(
-            mode="json", include={"workload", "missing", "order", "csv"}, exclude_defaults=True, by_alias=True
+            mode="json", include={"workload", "missing", "order", "csv", "input"}, exclude_defaults=True, by_alias=True
         )
         written = always | if_asked
         rest = {name: written[name] for name in type(self).model_fields if name in written}
@@ -369,7 +373,7 @@ class Policy(BaseModel):
         for key in ("privacy", "workload"):
             if key in document:
                 document[key] = [{name: Flow(given)} for entry in document[key] for name, given in entry.items()]
-        for key in ("method", "engine", "csv"):
+        for key in ("method", "engine", "csv", "input"):
             if isinstance(document.get(key), dict):
                 document[key] = Flow(document[key])
         return yaml_lines.write(document, ascii_only=ascii_only)
@@ -401,6 +405,8 @@ class Policy(BaseModel):
 def _is_text(path: KeyPath) -> bool:
     """Tell whether a value names a column or stands for one of the data's own, and so is text as written."""
     match path:
+        case ("input", "delimiter" | "quote" | "encoding"):
+            return True
         case ("missing", _) | ("columns", _, "order", _):
             return True
         case ("columns", _, "hierarchy", "tree" | "csv" | "delimiter", *_):

@@ -26,6 +26,8 @@ EXAMPLES = {
     "privacy": "for example privacy: [{k-anonymity: {k: 10}}]",
 }
 """What a key that is missing or empty may hold."""
+PARTS = {"csv": ["escape-formulas"], "input": ["delimiter", "quote", "encoding", "header"]}
+"""Keys of the policy that are mappings → their own keys."""
 _MESSAGES = {
     "model_type": "a column is a mapping such as {role: keep}",
     "dict_type": "must be a mapping from names to what is asked of them",
@@ -44,7 +46,7 @@ def mistakes_of(error: ValidationError, keys: Sequence[str]) -> list[Mistake]:
             mistakes += [mistake._replace(path=path + mistake.path) for mistake in inner.mistakes]
         elif kind == "extra_forbidden":
             key = str(path[-1])
-            known = ["escape-formulas"] if path[:1] == ("csv",) else keys
+            known = PARTS.get(str(path[0]), keys) if len(path) > 1 else keys
             mistakes.append(Mistake(path[:-1], f"unknown key {key!r}; {hint(key, known)}", key))
         elif kind == "missing":
             key = str(path[-1])
@@ -62,8 +64,9 @@ def _message(kind: str, path: KeyPath, value: Any) -> str | None:
     if kind in ("enum", "literal_error"):
         noun, choices = _CHOICES[str(path[-1])]
         return f"{show(value)} is not {noun}; {hint(value, choices)}"
-    if kind == "model_type" and path == ("csv",):
-        return f"must be a mapping such as {{escape-formulas: true}}, not {show(value)}"
+    if kind == "model_type" and path[0] in PARTS:
+        such = {"csv": "{escape-formulas: true}", "input": "{encoding: latin-1}"}[str(path[0])]
+        return f"must be a mapping such as {such}, not {show(value)}"
     if kind == "bool_type":
         return f"must be true or false, not {show(value)}"
     if path[-1] == "weight":

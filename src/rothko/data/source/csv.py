@@ -65,6 +65,16 @@ class CsvDialect:
     weights: tuple[float, ...] = ()
     """By column: the bytes that it takes in an Arrow table for each byte of the file, in the first rows."""
 
+    def told(self, path: Path, said: CsvOptions) -> CsvOptions:
+        """What must be said of a file again: all that is not as most files are written, and whether it has a header."""
+        usual = "\t" if _has_tabs(path) else ","
+        return CsvOptions(
+            delimiter=None if self.delimiter == usual else self.delimiter,
+            quote=None if self.quote == '"' else self.quote,
+            encoding=None if codecs.lookup(self.encoding).name in ("utf-8", "ascii") else self.encoding,
+            header=said.header if self.header else False,
+        )
+
     @classmethod
     def sniff(cls, path: Path, options: CsvOptions) -> CsvDialect:
         """Look at the beginning of a file."""
@@ -74,8 +84,7 @@ class CsvDialect:
         quote = options.quote or '"'
         if len(quote) != 1 or (options.delimiter is not None and len(options.delimiter) != 1):
             raise InputError("The delimiter and the quote must be one character each.")
-        tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
-        delimiter = options.delimiter or ("\t" if tabs else _delimiter(start, quote))
+        delimiter = options.delimiter or ("\t" if _has_tabs(path) else _delimiter(start, quote))
         try:
             rows = csv.reader(io.StringIO(start, newline=""), delimiter=delimiter, quotechar=quote)
             first, sample = next(rows, []), list(itertools.islice(rows, 100))
@@ -102,6 +111,11 @@ class CsvDialect:
         )
         named = not header or bool(options.header) or _are_names(first, sample)
         return cls(delimiter, quote, encoding, header, names, numbers, notes, named, _weights(sample, len(names)))
+
+
+def _has_tabs(path: Path) -> bool:
+    """Whether its ending says that a file has tabs between its fields."""
+    return path.name.lower().removesuffix(".gz").endswith(".tsv")
 
 
 def is_packed(path: Path) -> bool:

@@ -53,6 +53,7 @@ def open_csv(path: Path, options: CsvOptions) -> Source:
         _text_bytes=file.table_bytes,
         _first=file.first,
         taken=taken,
+        form=file.dialect.told(path, options),
     )
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rothko.data.source.csv import CsvOptions
-from rothko.data.source.formats import open_file
+from rothko.data.source.csv import CsvOptions, texts
+from rothko.data.source.formats import is_text, open_file
 from rothko.data.source.frames import open_frame
 from rothko.data.source.source import Source, stamp
 from rothko.errors import InputError
@@ -50,6 +50,31 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
         )
     _refuse_unnamed(source, list(asked))
     return source
+
+
+def open_either(data: Any, forms: Sequence[CsvOptions], asked: Sequence[str]) -> Source:
+    """Open a text file that is written in one of some forms: the first in which it has columns that are asked for."""
+    for form in forms[:-1] if isinstance(data, str | Path) and len({*forms}) > 1 else ():
+        try:
+            source = open_source(data, csv=form)
+            there = any(name in asked or name.removesuffix("_min") in asked for name in source.names)
+            if there and (form.encoding == forms[-1].encoding or _is_utf_8(Path(data))):
+                return source
+        except InputError:  # of another form, then; the last one says what is wrong
+            continue
+    return open_source(data, csv=forms[-1], asked=asked)
+
+
+def _is_utf_8(path: Path) -> bool:
+    """Whether all of a text file is UTF-8; what is not a text file has no other encoding."""
+    if not is_text(path):
+        return True
+    try:
+        for _ in texts(path, "utf-8"):
+            pass
+    except InputError:
+        return False
+    return True
 
 
 def _refuse_unnamed(source: Source, asked: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rothko.data.plain import as_plain
+from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError
 
 PEEK = 10_000
@@ -78,6 +79,8 @@ class Source:
     """Of a file that is gone through more than once: what tells it from what it is after a change."""
     _first: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     """Of a text file: its first records as text, before any type is settled."""
+    form: CsvOptions | None = None
+    """Of a text file: how it is written, where that is not as most are."""
     taken: Taken = field(default_factory=Taken, compare=False, repr=False)
 
     def read(self, columns: Sequence[str] | None = None, *, as_text: Collection[str] = ()) -> pa.Table:

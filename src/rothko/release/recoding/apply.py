@@ -83,7 +83,7 @@ def apply_file(
     inputs = (Path(data), phi_file, *beside)
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
-    source = open_source(data, csv=csv, asked=phi.policy.columns)
+    source = open_source(data, csv=phi.policy.input.options(csv), asked=phi.policy.columns)
     limit = available_memory() if granted is None else granted
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
     # Compressed files are several times larger in memory, and so are the copies on the way.

@@ -28,7 +28,7 @@ def write_hierarchies(
     data: Any,
 ) -> list[Path]:
     """Write what the parts of each quasi-identifier show of the values of a table; the files."""
-    source = open_source(data, asked=policy.columns)
+    source = open_source(data, csv=policy.input.options(), asked=policy.columns)
     table = typed(source.read(as_text=written_as_text(policy)), policy)
     target.mkdir(parents=True, exist_ok=True)
     written = []

@@ -160,7 +160,7 @@ class Recoding:
 
         Records that cannot be placed show ``*`` in every quasi-identifier.
         """
-        source = open_source(data, asked=self.policy.columns)
+        source = open_source(data, csv=self.policy.input.options(), asked=self.policy.columns)
         table, _ = self.apply_table(source.read(as_text=written_as_text(self.policy)), source.label)
         return source.restore(pa.table({name: rebuilt(column) for name, column in columns_of(table)}))
 
