@@ -1,7 +1,7 @@
 """Kernels in tests: the inner ones called from Python, and all of them compiled before the tests begin.
 
-They are compiled by their first call, minutes of it in all. Where nothing is compiled yet, each of the workers that share
-the tests begins with other methods; else all would compile the same ones at the same time.
+They are compiled by their first call, minutes of it in all. Where nothing is compiled yet, each of the workers that
+share the tests begins with other methods; else all would compile the same ones at the same time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """``python -m rothko``: the command line."""
 
-from rothko.cli import main
+from rothko.cli.process import run
 
-main()
+run()

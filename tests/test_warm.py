@@ -1,0 +1,41 @@
+"""Compiling ahead."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rothko import warm
+from rothko.errors import InputError
+from rothko.kernels import KEPT_IN
+from rothko.methods import METHODS
+from rothko.sets.methods import SET_METHODS
+from tests.command import Rothko
+
+
+def test_every_method_has_a_recipe() -> None:
+    assert {recipe.split(" ")[0] for recipe in warm.recipes()} == {*METHODS, *SET_METHODS}
+    assert {"mondrian rothko-t", "mondrian classify", "mondrian diversity"} <= set(warm.recipes(["mondrian"]))
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(InputError, match="did you mean 'cluster'"):
+        warm.recipes(["clusters"])
+
+
+def test_it_compiles_in_processes_of_its_own(rothko: Rothko, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(warm, "recipes", lambda methods: ["set-mondrian sets"])
+    done = rothko("warm", "--method", "set-mondrian")
+    assert done.code == 0
+    assert "set-mondrian" in done.out
+    assert any(name.endswith(".nbi") for _, _, names in os.walk(tmp_path) for name in names)
+    assert str(KEPT_IN) in done.out
+
+
+def test_what_goes_wrong_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "recipes", lambda methods: ["nothing k"])
+    with pytest.raises(RuntimeError, match="nothing"):
+        warm.warm()
