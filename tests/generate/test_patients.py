@@ -28,8 +28,8 @@ def test_the_first_patients_are_those_of_the_readme(rothko: Rothko, folder: Path
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".arrow", ".feather"])
 def test_every_format_that_is_written(ending: str, rothko: Rothko, folder: Path) -> None:
     assert rothko("generate", "patients", "-n", 20, "--out", f"p{ending}").code == 0
-    ran = rothko("check", f"p{ending}", "--qi", "sex", "--k", 2)
-    assert (ran.code, "20 records" in ran.out) == (0, True), ran.err
+    ran = rothko("draft", f"p{ending}")
+    assert (ran.code, "of 20 records" in ran.err) == (0, True), ran.err
 
 
 def test_everybody_comes_and_stays_the_same_person() -> None:

@@ -824,3 +824,14 @@ def test_quick_asks_for_diversity_of_every_sensitive_column():
 def test_quick_refuses(asked, message):
     with pytest.raises(PolicyError, match=message):
         Policy.quick(["age", "disease"], **asked)
+
+
+def test_the_words_of_arx_for_roles_are_understood_and_written_in_ours() -> None:
+    words = {"identifying": "identifier", "quasi-identifying": "quasi-identifier", "insensitive": "keep"}
+    for theirs, ours in words.items():
+        text = (
+            f"columns: {{a: {{role: quasi-identifier}}, b: {{role: {theirs}}}}}\nprivacy: [{{k-anonymity: {{k: 2}}}}]\n"
+        )
+        policy = Policy.parse(text)
+        assert policy == Policy.parse(text.replace(theirs, ours))
+        assert f"b: {{role: {ours}}}" in policy.dump()

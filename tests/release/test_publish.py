@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import datetime
 import math
+import re
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
 from rothko.data.typed import typed
@@ -402,7 +406,7 @@ def test_bounds_and_means_are_those_of_the_class(data: Encoded, k: int) -> None:
                 continue
             values = [data.lines[a].values[code].as_py() for code in codes]
             assert (bounds[f"{name}_min"][c], bounds[f"{name}_max"][c]) == (min(values), max(values))
-            assert means[name][c] == pytest.approx(sum(values) / len(values), abs=1e-9)
+            assert means[name][c] == pytest.approx(sum(values) / len(values), abs=1e-14 * max(map(abs, values)) + 1e-14)
 
 
 @given(data=tables(), k=st.integers(2, 4))
@@ -435,3 +439,35 @@ def test_labels_that_look_like_published_ones_are_told_apart() -> None:
     line = one_line(["*", "a", "b", "{a, b}"])
     every = labels(line, (0, 0), (1, 2), (3, 3), (0, 3))
     assert len(set(every)) == 4
+
+
+# ── digits ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@unhurried
+@given(st.lists(st.integers(-10_000, 10_000), min_size=2, max_size=40), st.integers(0, 4))
+def test_a_mean_has_no_digits_that_only_floats_have(hundredths: list[int], places: int) -> None:
+    """Where the true mean has few digits, it is published to the last of them; elsewhere near to it."""
+    values = [value / 10**places for value in hundredths]
+    data = encoded({"n": values})
+    [mean] = shown(publish(data, grouped(data, [range(len(values))]), "mean")[0])
+    true = sum(Fraction(value, 10**places) for value in hundredths) / len(values)
+    if (true * 10**8).denominator == 1:
+        assert mean == float(true)
+    assert mean == pytest.approx(float(true), rel=1e-13, abs=1e-13)
+
+
+@pytest.mark.parametrize("engine", ["memory", "rothko-t"])
+def test_short_floats_are_published_as_they_are_written(engine: str, tmp_path: Path) -> None:
+    heights = [round(1.5 + (i * 37 % 60) / 100, 2) for i in range(60)]
+    table = pa.table({"h": pa.array(heights, pa.float32())})
+    for form in ("range", "mean", "bounds"):
+        policy = rk.Policy.parse(
+            "columns: {h: {role: quasi-identifier}}\nprivacy: [{k-anonymity: {k: 7}}]\npublish: " + form
+        )
+        rk.anonymize(table, policy, engine=engine).save(tmp_path / f"{form}.csv")
+        cells = (tmp_path / f"{form}.csv").read_text().split("\n", 1)[1]
+        digits = [len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", cells)]
+        assert max(digits) <= 14 if form == "mean" else max(digits) <= 2, cells
+    means = [float(line) for line in (tmp_path / "mean.csv").read_text().split()[1:]]
+    assert math.fsum(means) == pytest.approx(math.fsum(heights), rel=1e-12)

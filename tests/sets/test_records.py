@@ -256,7 +256,7 @@ def test_binary_junk(content: bytes, message: str, tmp_path: Path) -> None:
         (pa.array([["a", None]]), {}, "1 items are missing"),
         (pa.table({"a": [True]}), {}, "read in several ways"),
         (pa.table({"a": [2]}), {"form": "boolean"}, "numbers other than 0 and 1"),
-        (pa.table({"a": ["x"]}), {"form": "boolean"}, "not true or false"),
+        (pa.table({"a": ["x"]}), {"form": "boolean"}, "texts other than true and false"),
         (pa.table({"a": ["x"]}), {"form": "long"}, "Long form needs"),
         (pa.table({"a": ["x"]}), {"record": "a", "item": "b"}, "no column 'b'"),
         (pa.table({"a": [None, "x"], "b": ["y", "y"]}), {"record": "a", "item": "b"}, "1 rows have no 'a'"),
@@ -303,3 +303,19 @@ def test_a_wide_dictionary_of_which_little_is_used() -> None:
     column = pa.DictionaryArray.from_arrays(pa.array([5, 3, 5]), pa.array([f"i{n}" for n in range(100_000)]))
     lists = pa.ListArray.from_arrays(pa.array([0, 2, 3]), column)
     equal(read_records(lists), [["i3", "i5"], ["i5"]])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["tea,milk\ntrue,false\nfalse,true\n", "tea,milk\nTRUE,FALSE\nFALSE,TRUE\n", "tea,milk\n1,0\n0,1\n",
+     "tea,milk\nTrue,\n,1\n", "tea,milk\n1.0,0\n0.0,true\n"],
+)  # fmt: skip
+def test_truth_values_of_text_files(lines: str, tmp_path: Path) -> None:
+    (tmp_path / "baskets.csv").write_text(lines)
+    equal(read_records(tmp_path / "baskets.csv", Reading(form="boolean")), [["tea"], ["milk"]])
+
+
+def test_other_texts_are_no_truth_values(tmp_path: Path) -> None:
+    (tmp_path / "baskets.csv").write_text("tea,milk\nyes,true\nno,true\n")
+    with pytest.raises(InputError, match="'tea' has texts other than true and false"):
+        read_records(tmp_path / "baskets.csv", Reading(form="boolean"))

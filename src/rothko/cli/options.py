@@ -146,7 +146,7 @@ Delimiter = Annotated[
 Quote = Annotated[str | None, typer.Option("--quote", help="The quote of a CSV file.", show_default=False)]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="Such as utf-8, utf-16 or latin-1; sniffed by default.", show_default=False),
+    typer.Option("--encoding", help="Such as utf-16 or latin-1; utf-8 by default.", show_default=False),
 ]
 Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether a CSV file has one; sniffed.", show_default=False)

@@ -26,6 +26,19 @@ class Role(StrEnum):
     KEEP = "keep"
     """Neither; released as it is."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Role | None:
+        """The words of ARX for the same."""
+        return OTHER_WORDS.get(value) if isinstance(value, str) else None
+
+
+OTHER_WORDS = {
+    "identifying": Role.IDENTIFIER,
+    "quasi-identifying": Role.QUASI_IDENTIFIER,
+    "insensitive": Role.KEEP,
+}
+"""What people who know ARX write."""
+
 
 class Column(Protocol):
     """What is asked of one column."""

@@ -136,7 +136,9 @@ def _extents(
         absent = f"count(*) - count(low{i})" if held.low.null_count else "0"
         asked += [f"min(low{i}) AS low{i}", f"max({last}) AS high{i}", f"{absent} AS absent{i}"]
         if any(_is_mean(line, column) for column in published[line.name]):
-            asked.append(f"sum(low{i} / {len(classes)}.0) AS sum{i}, count(low{i}) / {len(classes)}.0 AS share{i}")
+            # A short float is the number that it is written as.
+            number = f"low{i}::VARCHAR::DOUBLE" if pa.types.is_float32(held.low.type) else f"low{i}::DOUBLE"
+            asked.append(f"sum({number} / {len(classes)}.0) AS sum{i}, count(low{i}) / {len(classes)}.0 AS share{i}")
     connection.register("valued", pa.table(columns))
     connection.execute(f"CREATE OR REPLACE TEMP TABLE extent AS SELECT {', '.join(asked)} FROM valued GROUP BY class")
     connection.unregister("valued")

@@ -26,7 +26,16 @@ from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Cuts, TreeClasses
 from rothko.policy.policy import Policy
-from rothko.release.publish import Published, exact_mean, is_numeric, mean_name, publish, statistics_asked
+from rothko.release.publish import (
+    Published,
+    as_numbers,
+    exact_mean,
+    is_numeric,
+    mean_name,
+    publish,
+    statistics_asked,
+    without_noise,
+)
 from rothko.release.rows import random_order, row_keys
 
 BITS = 5
@@ -113,14 +122,15 @@ def _means(outline: Outline, policy: Policy) -> dict[str, str]:
 def _mean(column: Published, outline: Outline, i: int, found: Sums) -> Published:
     """The mean of a class by how many records have each value; missing where some have none."""
     line, counts = outline.lines[i], found.values[i]
-    numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
+    numbers = np.append(as_numbers(line.values), np.nan)
     held = np.flatnonzero(counts)
     lowest = numbers[held[0]]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = float(np.dot(counts[held], numbers[held] - lowest)) / found.rows + lowest
     if not math.isfinite(mean):
         mean = exact_mean(numbers[held], counts[held])
-    return Published(column.name, pa.array([mean], pa.float64(), from_pandas=True), np.zeros(1, dtype=np.int32))
+    shown = without_noise(np.array([mean]), np.abs(numbers[held]).max(keepdims=True))
+    return Published(column.name, pa.array(shown, from_pandas=True), np.zeros(1, dtype=np.int32))
 
 
 class Shuffle:

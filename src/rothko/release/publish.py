@@ -361,6 +361,27 @@ def exact_mean(numbers: NDArray[np.float64], times: NDArray[np.int64] | None = N
     return float(total / int(times.sum()))
 
 
+def as_numbers(values: pa.Array) -> NDArray[np.float64]:
+    """Numbers as floats; a short float is the number that it is written as: 1.47, not 1.4700000286102295."""
+    short = pa.types.is_float32(values.type) or pa.types.is_float16(values.type)
+    read = as_text(values.cast(pa.float32())) if short else values
+    numbers: NDArray[np.float64] = read.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def without_noise(means: NDArray[np.float64], largest: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means without the digits that sums of floats leave behind them: all but fifteen, counted from the largest number.
+
+    >>> without_noise(np.array([0.3000000000000001, 1.4e-17]), np.array([0.6, 0.1])).tolist()
+    [0.3, 0.0]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        decimals = 14 - np.floor(np.log10(np.abs(largest)))
+        exact = (decimals >= 0) & (decimals <= 22)  # these powers of ten are floats, so that a quotient is the nearest
+        scale = 10.0 ** np.where(exact, decimals, 0)
+        return np.where(exact, np.rint(means * scale) / scale + 0.0, means)
+
+
 def _mean(
     line: Line, codes: NDArray[np.integer], order: NDArray[np.int32], starts: NDArray[np.int64], name: str
 ) -> Published:
@@ -370,7 +391,7 @@ def _mean(
             f"Column {line.name!r} has more distinct values than memory holds, so its classes have no means; "
             f"raise {said('--memory')}, or publish ranges."
         )
-    numbers = np.append(line.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.nan)
+    numbers = np.append(as_numbers(line.values), np.nan)
     # Summed in the order of the values: sums of floats depend on the order, and that of the input must not show.
     sizes = np.diff(starts)
     owner = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
@@ -383,5 +404,6 @@ def _mean(
         means = np.add.reduceat(held, starts[:-1]) / sizes + lowest
     for c in np.flatnonzero(~np.isfinite(means)).tolist():
         means[c] = exact_mean(numbers[codes[starts[c] : starts[c + 1]]])
-    values, of_class = np.unique(means, return_inverse=True, equal_nan=True)
+    largest = np.maximum(np.abs(lowest), np.abs(numbers[codes[starts[1:] - 1]]))
+    values, of_class = np.unique(without_noise(means, largest), return_inverse=True, equal_nan=True)
     return Published(name, pa.array(values, from_pandas=True), of_class.astype(np.int32))

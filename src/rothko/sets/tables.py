@@ -78,21 +78,14 @@ def _agreed(items: NDArray[np.int32], names: list[str], values: NDArray[np.float
 
 
 def from_booleans(table: pa.Table) -> Records:
-    """Records from a table with one column for each item: true, or a number other than 0, where a record has it.
+    """Records from a table with one column for each item: true or 1, as words or values, where a record has it.
 
-    >>> from_booleans(pa.table({"tea": [True, False], "milk": [1, 1]})).to_lists()
-    [['milk', 'tea'], ['milk']]
+    >>> from_booleans(pa.table({"tea": [True, False], "milk": [1, 1], "sugar": ["TRUE", "false"]})).to_lists()
+    [['milk', 'sugar', 'tea'], ['milk']]
     """
-    rows: list[NDArray[np.int64]] = []
-    for name in table.column_names:
-        column = table.column(name)
-        if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
-            raise InputError(f"The column {name!r} is of type {column.type}, not true or false.")
-        if pa.types.is_integer(column.type):
-            if not pc.all(pc.is_in(column.drop_null(), pa.array([0, 1], column.type))).as_py():
-                raise InputError(f"The column {name!r} has numbers other than 0 and 1.")
-            column = column.cast(pa.bool_())
-        rows.append(np.flatnonzero(pc.fill_null(column.cast(pa.bool_()), False).to_numpy()))
+    rows = [
+        np.flatnonzero(pc.fill_null(_truth(table.column(name), name), False).to_numpy()) for name in table.column_names
+    ]
     counts = np.zeros(table.num_rows + 1, dtype=np.int64)
     for having in rows:
         counts[having + 1] += 1
@@ -103,6 +96,23 @@ def from_booleans(table: pa.Table) -> Records:
         items[filled[having]] = number
         filled[having] += 1
     return from_arrays(starts, items, table.column_names)
+
+
+def _truth(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """A column as truth values: such values, 0 and 1, or the words true and false in any case; null where none is."""
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        if not pc.all(pc.is_in(column.drop_null(), pa.array([0, 1]).cast(kind))).as_py():
+            raise InputError(f"The column {name!r} has numbers other than 0 and 1.")
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string())))
+        known = pc.is_in(words, pa.array(["true", "1", "false", "0", ""]))
+        if not pc.all(pc.or_(known, pc.is_null(words))).as_py():
+            raise InputError(f"The column {name!r} has texts other than true and false, or 1 and 0.")
+        return pc.is_in(words, pa.array(["true", "1"]))
+    elif not pa.types.is_boolean(kind) and not pa.types.is_null(kind):
+        raise InputError(f"The column {name!r} is of type {kind}, not true or false.")
+    return column.cast(pa.bool_())
 
 
 def from_table(table: pa.Table, *, bins: Mapping[str, float]) -> Records:
