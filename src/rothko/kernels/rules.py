@@ -13,7 +13,7 @@ references on every array that it is given, which made the loops 20 times slower
 A rule is a row of ``spec`` and, from its FACTS on, numbers in ``facts``. These are:
 
 ===============  ========================================================================================
-DISTINCT         none; P is the number of values
+DISTINCT         none; P is the number of values. Counts are those above what the third number of the sums says
 SHARE            none; the most frequent value has at most P/Q of the records
 RECURSIVE        none; r1 < P/Q · (r_l + … + r_m), DEPTH is l
 ENTROPY          log l, the margin, l, and a table of c·log c
@@ -44,6 +44,10 @@ DISTINCT, SHARE, RECURSIVE, ENTROPY, CLOSE, VARIANCE, SQUARED_ERROR = range(7)
 MOMENTS = VARIANCE
 """Kinds from here on are about moments, those before it about a histogram."""
 
+BEYOND = 2.0**20
+"""By so much counts of different values are raised when a tally begins anew: those from before are below, and count for
+nothing. There may be as many values as people, and to clear them all would take longer than to count. No class has
+more records of one value; if it had, one that is there already would not count again."""
 LOGARITHMS = 2048
 """How many values of c·log c are in a table; it stays in the cache."""
 SAFE = 1e-6
@@ -90,6 +94,17 @@ def widest(rules):
 
 
 @linked
+def widest_but_distinct(rules):
+    """The same without those of which different values are all that counts."""
+    most = np.int64(1)
+    if rules is not None:
+        for r in range(rules.spec.shape[0]):
+            if DISTINCT < rules.spec[r, KIND] < MOMENTS:
+                most = max(most, rules.spec[r, SIZE])
+    return most
+
+
+@linked
 def room_for(rules, groups):
     """The tally of some groups without records, group by group a row for each rule."""
     if rules is None:
@@ -104,8 +119,11 @@ def clear(rules, tally):
     if rules is None:
         return
     for r in range(rules.spec.shape[0]):
-        for i in range(3):
-            tally.sums[r, i] = 0.0
+        tally.sums[r, 0] = tally.sums[r, 1] = 0.0
+        if rules.spec[r, KIND] == DISTINCT:
+            tally.sums[r, 2] += BEYOND
+            continue
+        tally.sums[r, 2] = 0.0
         if rules.spec[r, KIND] < MOMENTS:
             for v in range(rules.spec[r, SIZE]):
                 tally.histograms[r, v] = 0
@@ -155,8 +173,9 @@ def add(rules, r, tally, row, v, amount):
     if kind >= MOMENTS:
         add_number(rules.facts, at, sums, row, v, amount)
     else:
-        c = tally.histograms[row, v]
-        tally.histograms[row, v] = c + amount
+        none = np.int64(sums[row, 2])
+        c = max(tally.histograms[row, v] - none, 0)
+        tally.histograms[row, v] = none + c + amount
         sums[row, 0] += amount
         sums[row, 1] = raised(sums[row, 1], kind, rules.facts, at, c, amount)
 

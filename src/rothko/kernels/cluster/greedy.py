@@ -138,7 +138,7 @@ def helps(v, r, rules, tally):
     c = tally.histograms[r, v] if kind < MOMENTS else np.int64(0)
     good = True
     if kind == DISTINCT:
-        good = c == 0
+        good = c <= sums[r, 2]
     elif kind in (SHARE, RECURSIVE):
         good = c < sums[r, 1]
     elif kind == ENTROPY:

@@ -5,8 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import linked
-from rothko.kernels.mondrian.arrange import arrange_two, split, values_in
-from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, Tally, add_number, gap, lacks, raised, summary
+from rothko.kernels.mondrian.arrange import arrange_many, arrange_two, split, values_in
+from rothko.kernels.rules import (
+    DISTINCT,
+    FACTS,
+    KIND,
+    MOMENTS,
+    ROW,
+    SIZE,
+    P,
+    Tally,
+    add_number,
+    gap,
+    lacks,
+    raised,
+    summary,
+)
 
 
 @linked
@@ -62,12 +76,86 @@ def sides(table, a, start, end, cut, ties, rules, r, histograms):
 
 
 @linked
+def enough_on_sides(table, a, start, end, cut, ties, row, enough, marks):
+    """Whether there are enough different values on both sides of a cut: no more records are looked at than that takes.
+
+    ``marks`` has two rows of zeros, as long as there are values, and has them again in the end.
+    """
+    left, right = 0, 0
+    stop = end
+    for i in range(start, end):
+        if left >= enough and right >= enough:
+            stop = i
+            break
+        v = table[a, i]
+        side = np.uint64(v >= cut)
+        if ties > 0 and v == cut:
+            side = np.uint64(0)
+            ties -= 1
+        new = 1 - marks[side, np.uint64(table[row, i])]
+        marks[side, np.uint64(table[row, i])] = 1
+        if side == 0:
+            left += new
+        else:
+            right += new
+    for j in range(start, stop):
+        marks[0, np.uint64(table[row, j])] = 0
+        marks[1, np.uint64(table[row, j])] = 0
+    return left >= enough and right >= enough
+
+
+@linked
+def keep_enough(values, good, enough, marks):
+    """Of the ``good`` positions keep those with enough different values before and after them; returns how many."""
+    n = values.size
+    for side in range(2):
+        found, step = 0, 0
+        while step < n and found < enough:
+            v = np.uint64(values[step if side == 0 else n - 1 - step])
+            found += 1 - marks[0, v]
+            marks[0, v] = 1
+            step += 1
+        for i in range(step):
+            marks[0, np.uint64(values[i if side == 0 else n - 1 - i])] = 0
+        if found < enough:
+            return 0
+        for i in range(step):
+            good[i if side == 0 else n - i] = 0
+    kept = 0
+    for p in range(n + 1):
+        kept += good[p]
+    return kept
+
+
+@linked
+def enough_in_parts(table, row, start, count, enough, child, sizes, order, marks):
+    """Whether every child that has records has enough different values."""
+    arrange_many(child, start, count, sizes, order)
+    at = np.int64(0)
+    for c in range(count):
+        found, step = 0, np.int64(0)
+        while step < sizes[c] and found < enough:
+            v = np.uint64(table[row, order[at + step]])
+            found += 1 - marks[0, v]
+            marks[0, v] = 1
+            step += 1
+        for i in range(at, at + step):
+            marks[0, np.uint64(table[row, order[i]])] = 0
+        if sizes[c] > 0 and found < enough:
+            return False
+        at += sizes[c]
+    return True
+
+
+@linked
 def keep_allowed(values, least, good, rules, r, histograms):
     """Of the ``good`` positions keep those before which, and after which, a requirement holds; returns how many.
 
     One pass over the values from each end. Where a state says how many records it lacks, the positions up to there
     are not asked about.
     """
+    if rules.spec[r, KIND] == DISTINCT:
+        return keep_enough(values, good, rules.spec[r, P], histograms)
     kind, size, at, facts = rules.spec[r, KIND], rules.spec[r, SIZE], rules.spec[r, FACTS], rules.facts
     n = values.size
     one = np.int64(0)  # typed as all groups are, so that nothing is compiled twice
@@ -120,6 +208,11 @@ def sides_hold(table, a, start, end, left, cut, ties, least, rules, histograms):
         return True
     n = np.int64(end - start)
     for r in range(rules.spec.shape[0]):
+        if rules.spec[r, KIND] == DISTINCT:
+            row, enough = rules.spec[r, ROW], rules.spec[r, P]
+            if not enough_on_sides(table, a, start, end, cut, ties, row, enough, histograms):
+                return False
+            continue
         if rules.spec[r, SIZE] <= n or rules.spec[r, KIND] >= MOMENTS:
             if not sides(table, a, start, end, cut, ties, rules, r, histograms):
                 return False
@@ -169,7 +262,11 @@ def children_hold(table, a, start, end, first, count, tree, least, rules, room, 
         parts += sizes[c] > 0
     if rules is not None:
         for r in range(rules.spec.shape[0] if checked else 0):
-            if not _parts_hold(table, start, end, count, rules, r, child, sizes):
+            if rules.spec[r, KIND] == DISTINCT:
+                row, enough = rules.spec[r, ROW], rules.spec[r, P]
+                if not enough_in_parts(table, row, start, count, enough, child, sizes, room.order, room.histograms):
+                    return 0
+            elif not _parts_hold(table, start, end, count, rules, r, child, sizes):
                 return 0
     return parts
 

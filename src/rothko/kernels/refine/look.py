@@ -9,7 +9,7 @@ import numpy as np
 
 from rothko.kernels import inlined, linked
 from rothko.kernels.refine.state import BECOMES, CUT, DISCLOSE, FIRST, NOTHING, SLOTS, SPLIT, kill
-from rothko.kernels.rules import FACTS, KIND, MOMENTS, ROW, SIZE, add_number, gap, summary
+from rothko.kernels.rules import DISTINCT, FACTS, KIND, MOMENTS, ROW, SIZE, P, add_number, gap, summary
 
 
 @linked
@@ -121,8 +121,58 @@ def _check_all(rules, sets, s, begin, end, codes, weights, at, parts, part, cand
 
 
 @linked
+def _check_enough(enough, codes, values, at, parts, part, candidates, marks):
+    """Ask for enough different values in the children of a group, or with and without each that may be disclosed.
+
+    The records are gone through child by child. A mark is the child in which a value was seen last, from 1 on, below 0
+    where it was in another one before; so what a child has alone is known, and with it what there is without the child.
+    """
+    n, many, cut = codes.size, np.int64(parts[part, SLOTS]), parts[part, CUT]
+    first = np.int64(parts[part, FIRST])
+    child = np.empty(n, dtype=np.int32)
+    begins = np.zeros(many + 1, dtype=np.int64)
+    for i in range(n):
+        child[i] = codes[i] >= cut if cut >= 0 else candidates.slot[np.uint64(at + codes[i])]
+        begins[child[i] + 1] += 1
+    for s in range(many):
+        begins[s + 1] += begins[s]
+    order, place = np.empty(n, dtype=np.int64), begins[:many].copy()
+    for i in range(n):
+        order[place[child[i]]] = i
+        place[child[i]] += 1
+    held, alone, total = np.zeros(many, dtype=np.int64), np.zeros(many, dtype=np.int64), 0
+    for i in range(n):
+        s, v = np.int64(child[order[i]]), np.uint64(values[order[i]])
+        mark = marks[v]
+        if mark == 0:
+            total += 1
+            held[s] += 1
+            alone[s] += 1
+            marks[v] = s + 1
+        elif abs(mark) != s + 1:
+            held[s] += 1
+            if mark > 0:
+                alone[mark - 1] -= 1
+            marks[v] = -(s + 1)
+    for i in range(n):
+        marks[np.uint64(values[i])] = 0
+    if parts[part, BECOMES] == SPLIT:
+        for s in range(many):
+            if begins[s + 1] > begins[s] and held[s] < enough:
+                kill(parts, candidates, first)
+        return
+    for s in range(1, many):
+        there = begins[s + 1] - begins[s]
+        if there > 0 and (held[s] < enough or (there < n and total - alone[s] < enough)):
+            kill(parts, candidates, first + s - 1)
+
+
+@linked
 def _check(rules, r, codes, weights, values, at, parts, part, candidates, room):
     """Ask a rule of the children of a group, or of each value that may be disclosed and the rest without it."""
+    if rules.spec[r, KIND] == DISTINCT:
+        _check_enough(rules.spec[r, P], codes, values, at, parts, part, candidates, room.marks)
+        return
     counts, histograms, sums = room.counts, room.histograms, room.sums
     size, facts_at = rules.spec[r, SIZE], rules.spec[r, FACTS]
     moments = rules.spec[r, KIND] >= MOMENTS

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rothko.kernels import inlined, linked
 from rothko.kernels.boxes import NOMINAL
-from rothko.kernels.rules import Rules
-from rothko.kernels.rules import widest as longest_histogram
+from rothko.kernels.rules import Rules, widest_but_distinct
+from rothko.kernels.rules import widest as most_values
 
 # Columns of the table of parts: line, first and last code, what can become of it, its first candidate, slots,
 # candidates left, the first code of the second of two children (otherwise -1), whether its values are suppressed.
@@ -112,6 +112,8 @@ class Room(NamedTuple):
     side: NDArray[np.int64]
     counts: NDArray[np.int64]
     histograms: NDArray[np.int64]
+    marks: NDArray[np.int32]
+    """By value, where different ones are counted; zero when not in use."""
     sums: NDArray[np.float64]
     child: NDArray[np.int32]
     order: NDArray[np.uint32]
@@ -180,7 +182,8 @@ def rooms(columns, labels, sets, most_parts):
         np.empty(most_labels, dtype=np.int64),
         np.empty(most_labels, dtype=np.int64),
         np.zeros(slots, dtype=np.int64),
-        np.zeros((ruled, longest_histogram(sets.rules)), dtype=np.int64),
+        np.zeros((ruled, widest_but_distinct(sets.rules)), dtype=np.int64),
+        np.zeros(most_values(sets.rules), dtype=np.int32),
         np.zeros((ruled, 3)),
         np.empty(most_records, dtype=np.int32),
         np.empty(most_records, dtype=np.uint32),
