@@ -20,6 +20,7 @@ def warm(
         typer.Option("--method", help="A method, of tables or of sets; may be repeated.", show_default="all"),
     ] = None,
     threads: options.Threads = None,
+    debug: options.Debug = False,
 ) -> None:
     """Compile what methods need ahead of their first run on this machine.
 
