@@ -25,7 +25,7 @@ COMMANDS = {
     "no such option": ("anonymize", "leute.csv", "--größe"),
     "release": ("anonymize", "leute.csv", *QUICK, "--l", "2", "--out", "frei–gabe"),
     "certificate": ("anonymize", "leute.csv", *QUICK, "--l", "2", "--out", "frei–gabe.csv", "--json"),
-    "infeasible": ("anonymize", "leute.csv", "--qi", "größe", "--k", "400", "--out", "out"),
+    "infeasible": ("anonymize", "leute.csv", *QUICK[:4], "--k", "400", "--out", "out"),
     "check": ("check", "leute.csv", *QUICK),
     "draft": ("draft", "leute.csv", "--out", "entwürfe.yaml"),
     "sets": ("sets", "körbe.txt", "--k", "3", "--out", "gefüllt.txt"),
