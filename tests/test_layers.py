@@ -15,6 +15,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 ROOMS = (
     ("errors",),
     ("json_text", "mistakes", "private", "progress", "secret"),
+    ("bar",),
     ("kernels",),
     ("data",),
     ("privacy",),

@@ -27,7 +27,7 @@ from rothko.data.typed import typed
 from rothko.engines import ENGINES, Engine
 from rothko.engines.options import RothkoS
 from rothko.engines.plan import as_bytes, check_fits, choose_engine
-from rothko.errors import InfeasibleError, PrivacyWarning, TooLargeError
+from rothko.errors import InfeasibleError, InputError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING
 from rothko.methods.anatomy import refuse as refuse_anatomy
 from rothko.methods.classes import Classes
@@ -71,7 +71,7 @@ def anonymize(
     memory: int | str | None = None,
     spill_dir: str | Path | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = silent,
+    progress: Progress | bool = silent,
     **words: Unpack[Words],
 ) -> Release | StoredRelease | AnatomyRelease:
     """Make a release of a table and verify it.
@@ -102,6 +102,9 @@ def anonymize(
         to an engine on disk.
     spill_dir
         Where engines on disk make their private folder; the system's folder for temporary files by default.
+    progress
+        True for a bar on standard error or in the notebook, or a function of a stage, how much of it is done, and how
+        much there is.
 
     Examples
     --------
@@ -113,10 +116,10 @@ def anonymize(
     """
     from rothko.kernels.compiling import told
 
-    with told(progress):
+    with told(progress) as report:
         release = prepare(
             data, policy, engine=engine, seed=seed, key=key, threads=threads, memory=memory, spill_dir=spill_dir,
-            csv=csv, progress=progress, **words,
+            csv=csv, progress=report, **words,
         )  # fmt: skip
         if isinstance(release, Stream):
             return release.store()
@@ -170,6 +173,11 @@ def prepare(
             name, reason = RothkoS.name, error.why
     chosen: Engine = policy.engine if policy.engine.name == name else ENGINES[name]()
     chosen.check(policy, reason)
+    if source.written_by:
+        raise InputError(
+            f"{source.label} is a query, whose result is collected in memory, and engine {name} is for what does not "
+            f"fit there: write it to a Parquet file with .{source.written_by}(path), and give the path."
+        )
     where = None if spill_dir is None else Path(spill_dir)
     return _streamed(source, policy, chosen, reason, memory, where, seed, threads, progress)
 

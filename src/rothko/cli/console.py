@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, OverflowMethod
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from rothko import json_text
+from rothko.bar import drawn
 from rothko.cli.options import asked
 from rothko.cli.streams import showable
 
@@ -42,71 +40,22 @@ class Talk(Console):
 out = Talk(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
 err = Talk(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDTH)
 
-STAGES = {
-    "survey": "learning the values",
-    "sample": "drawing a sample",
-    "count": "counting values",
-    "repartition": "writing parts",
-    "load": "partitioning parts",
-    "read": "reading",
-    "encode": "encoding",
-    "partition": "partitioning",
-    "publish": "publishing",
-    "save": "writing and verifying",
-    "evaluate": "training and scoring",
-    "compare": "comparing",
-    "compile": "compiling for this machine, once",
-}
-
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Report]:
     """A progress bar for runs of more than a second, on a terminal; elsewhere a line for each stage, if asked for."""
-    quiet = quiet or asked("quiet")
-    lines = asked("verbose") and not err.is_terminal and not quiet
-    begun = time.monotonic()
-    last = ""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-    )
-    tasks: dict[str, Any] = {}
-    passes: Counter[str] = Counter()
-
-    def report(stage: str, done: int, total: int) -> None:
-        nonlocal last
-        if stage not in tasks:
-            tasks[stage] = bar.add_task(STAGES[stage], total=total if total > 1 else None)
-        passes[stage] += done == 0
-        finished = done >= total
-        description = STAGES[stage] + (f", pass {passes[stage]}" if passes[stage] > 1 else "")
-        if lines and description != last:
-            last = description
-            err.print(f"{time.monotonic() - begun:6.1f} s  {description}", markup=False)
-        bar.update(
-            tasks[stage],
-            description=f"{description} ({done} of {total})" if stage == "compile" else description,
-            completed=1 if finished and total <= 1 else done,
-            total=1 if finished and total <= 1 else None if total <= 1 else total,
-        )
-
     from rothko.kernels.compiling import told
 
-    timer = threading.Timer(1.0, bar.start)
-    timer.daemon = True
-    if err.is_terminal and not quiet:
-        timer.start()
-    try:
-        with told(report):
-            yield report
-    finally:
-        timer.cancel()
-        if bar.live.is_started:
-            bar.stop()
+    quiet = quiet or asked("quiet")
+    lines = asked("verbose") and not err.is_terminal and not quiet
+    since = time.monotonic()
+
+    def begun(stage: str) -> None:
+        if lines:
+            err.print(f"{time.monotonic() - since:6.1f} s  {stage}", markup=False)
+
+    with drawn(err, shown=err.is_terminal and not quiet, begun=begun) as report, told(report):
+        yield report
 
 
 def json(data: Any) -> None:

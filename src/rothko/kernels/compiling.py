@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
+from rothko.bar import drawn
 from rothko.progress import Progress, silent
 
 STAGE = "compile"
@@ -68,13 +69,12 @@ event.register("numba:compile", _listener)
 
 
 @contextmanager
-def told(progress: Progress) -> Iterator[None]:
-    """Tell what is compiled to a run's progress meanwhile, as a stage of its own."""
-    if progress is silent:
-        yield
-        return
-    _listener.told.append(progress)
-    try:
-        yield
-    finally:
-        _listener.told.remove(progress)
+def told(progress: Progress | bool) -> Iterator[Progress]:
+    """Tell what is compiled to a run's progress meanwhile, as a stage of its own; True is a bar."""
+    with ExitStack() as ending:
+        if isinstance(progress, bool):
+            progress = ending.enter_context(drawn()) if progress else silent
+        if progress is not silent:
+            _listener.told.append(progress)
+            ending.callback(_listener.told.remove, progress)
+        yield progress

@@ -158,7 +158,7 @@ def anonymize(
     reading: Reading | None = None,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress | bool = silent,
 ) -> SetRelease:
     """Publish for every record a set that k records have in common, and verify it.
 
@@ -190,9 +190,9 @@ def anonymize(
     """
     from rothko.kernels.compiling import told
 
-    with told(progress):
+    with told(progress) as report:
         return prepare(
-            data, k=k, method=method, utility=utility, reading=reading, seed=seed, threads=threads, progress=progress
+            data, k=k, method=method, utility=utility, reading=reading, seed=seed, threads=threads, progress=report
         ).verified()
 
 

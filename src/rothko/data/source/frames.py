@@ -38,7 +38,14 @@ def open_frame(data: Any) -> Source:
         _pieces=lambda columns, _, __, ___: iter([table.select(list(columns))]),
         rows=table.num_rows,
         bytes=table.nbytes,
+        written_by=next((name for name in ("write_parquet", "sink_parquet") if _is_query(data, name)), ""),
     )
+
+
+def _is_query(data: Any, writer: str) -> bool:
+    """Whether data is computed when it is asked for, and has a method that writes it piece by piece."""
+    lazy = isinstance(data, duckdb.DuckDBPyRelation) or nw.dependencies.is_polars_lazyframe(data)
+    return lazy and hasattr(data, writer)
 
 
 def _to_arrow(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:

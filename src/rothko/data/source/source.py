@@ -79,6 +79,8 @@ class Source:
     """Of a file that is gone through more than once: what tells it from what it is after a change."""
     _first: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     """Of a text file: its first records as text, before any type is settled."""
+    written_by: str = ""
+    """Of a query: its method that writes the result to a Parquet file."""
     form: CsvOptions | None = None
     """Of a text file: how it is written, where that is not as most are."""
     taken: Taken = field(default_factory=Taken, compare=False, repr=False)
