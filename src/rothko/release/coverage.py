@@ -27,8 +27,6 @@ NEAR = 1e-9
 """How far a published mean may lie from that of the records, as a share of the largest of them."""
 SPAN = r'^([\[(])("(?:[^"]|"")*"|[^,]*), ("(?:[^"]|"")*"|[^,]*)([\])])$'
 """A range or a region: where it begins and ends, and whether these values belong to it."""
-PLAIN_SPAN = r"^[\[(](?P<first>[^,]*), (?P<last>[^,]*)(?P<end>[\])])$"
-"""The same of values that need no quotes."""
 WORD = re.compile(r'(?:^|, )(?:"((?:[^"]|"")*)"|([^,]*))(?=, |$)')
 """A label among others, in quotes where it needs them."""
 
@@ -80,9 +78,11 @@ def check_coverage(
     by_extent = [line for line in lines if line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type)]
     if by_column:
         published = _without_numbers(values, classes, by_extent, published, connection)
-    if any(published[line.name] for line in by_extent):
-        _extents(values, classes, by_extent, published, connection)
-        _refuse_outside(by_extent, published, connection)
+    by_extent = [line for line in by_extent if published[line.name]]
+    if by_extent:
+        grouped = _Grouped(classes, len(published[by_extent[0].name][0].of_class))
+        for line in by_extent:
+            _refuse_outside(values[line.name], line, published[line.name], grouped, connection)
     for line in lines:
         if line not in by_extent:
             for column in published[line.name]:
@@ -116,91 +116,193 @@ def _refuse(name: str, wrong: int) -> None:
         )
 
 
-def _extents(
-    values: Mapping[str, Values],
-    classes: NDArray[np.int32],
-    lines: Sequence[Line],
-    published: Mapping[str, Sequence[Published]],
+class _Grouped:
+    """The class of each record, to reduce values by."""
+
+    def __init__(self, classes: NDArray[np.int32], count: int) -> None:
+        sizes = np.bincount(classes, minlength=count)
+        if len(sizes) > count:
+            raise VerificationError(
+                "Verification failed: there are records of classes that publish nothing; nothing was released. "
+                "Please report this."
+            )
+        self.held = np.flatnonzero(sizes)
+        """The classes that have records."""
+        self._classes, self._count = classes, count
+
+    def reduced(self, by: np.ufunc, numbers: NDArray[Any], start: Any) -> NDArray[Any]:
+        """The least, the greatest or the sum of numbers, one for each record, in every class that has some."""
+        found = np.full(self._count, start, dtype=numbers.dtype)
+        by.at(found, self._classes, numbers)
+        return found[self.held]
+
+
+class _Extent:
+    """Where the records of each class lie on a line: their extremes, and how many have no value."""
+
+    def __init__(self, grouped: _Grouped, low: NDArray[Any], high: NDArray[Any], there: NDArray[np.bool_]) -> None:
+        ends = np.finfo(low.dtype) if low.dtype.kind == "f" else np.iinfo(low.dtype)
+        self.absent = np.zeros(len(grouped.held), dtype=np.int64)
+        self.some = np.ones(len(grouped.held), dtype=np.bool_)
+        if not there.all():
+            self.absent = grouped.reduced(np.add, (~there).astype(np.int64), 0)
+            self.some = grouped.reduced(np.logical_or, there, False)
+            low, high = np.where(there, low, ends.max), np.where(there, high, ends.min)
+        self.low = grouped.reduced(np.minimum, low, ends.max)
+        self.high = grouped.reduced(np.maximum, high, ends.min)
+
+
+def _refuse_outside(
+    held: Values,
+    line: Line,
+    columns: Sequence[Published],
+    grouped: _Grouped,
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    """Make ``extent``: of every class the extremes of each quasi-identifier, how many have none, and what is summed up.
-
-    Numbers are divided by that of all records before, for the sum of two may be larger than any number.
-    """
-    columns: dict[str, pa.Array] = {"class": pa.array(classes)}
-    asked = ["class"]
-    for i, line in enumerate(lines):
-        held = values[line.name]
-        columns |= {f"low{i}": held.low} | ({} if held.high is held.low else {f"high{i}": held.high})
-        last = f"low{i}" if held.high is held.low else f"high{i}"
-        absent = f"count(*) - count(low{i})" if held.low.null_count else "0"
-        asked += [f"min(low{i}) AS low{i}", f"max({last}) AS high{i}", f"{absent} AS absent{i}"]
-        if any(_is_mean(line, column) for column in published[line.name]):
-            # A short float is the number that it is written as.
-            number = f"low{i}::VARCHAR::DOUBLE" if pa.types.is_float32(held.low.type) else f"low{i}::DOUBLE"
-            asked.append(f"sum({number} / {len(classes)}.0) AS sum{i}, count(low{i}) / {len(classes)}.0 AS share{i}")
-    connection.register("valued", pa.table(columns))
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE extent AS SELECT {', '.join(asked)} FROM valued GROUP BY class")
-    connection.unregister("valued")
+    """Refuse classes that publish less of a line than their records reach over."""
+    there = held.low.is_valid().to_numpy(zero_copy_only=False)
+    for column in columns:
+        of_class = column.of_class[grouped.held]
+        if _is_mean(line, column):
+            holds = _near(column, held.low, there, grouped, of_class)
+        elif pa.types.is_string(column.values.type):
+            labels = _Labels(column.values, held.low.type, connection)
+            low, high, *ends = _comparable([held.low, held.high, *labels.ends])
+            holds = labels.hold(_Extent(grouped, low, high, there), ends, of_class)
+        else:
+            low, high, bound = _comparable([held.low, held.high, column.values.cast(held.low.type)])
+            extent = _Extent(grouped, low, high, there)
+            first = column.name == bounds_names(line.name)[0]
+            reaches = bound[of_class] <= extent.low if first else bound[of_class] >= extent.high
+            holds = np.where(_absent(column.values)[of_class], extent.absent > 0, (extent.absent == 0) & reaches)
+        _refuse(line.name, int(np.count_nonzero(~holds)))
 
 
 def _is_mean(line: Line, column: Published) -> bool:
     return not pa.types.is_string(column.values.type) and column.name not in bounds_names(line.name)
 
 
-def _refuse_outside(
-    lines: Sequence[Line], published: Mapping[str, Sequence[Published]], connection: duckdb.DuckDBPyConnection
-) -> None:
-    """Refuse classes that publish less than their records reach over."""
-    kinds = connection.sql("SELECT * FROM extent LIMIT 0")
-    types = dict(zip(kinds.columns, map(str, kinds.types), strict=True))
-    columns = [(i, line, column) for i, line in enumerate(lines) for column in published[line.name]]
-    labels: dict[str, Any] = {}
-    for j, (_, _, column) in enumerate(columns):
-        labels |= _read(f"shown{j}", column)
-    connection.register("labels", pa.table({"class": np.arange(len(columns[0][2].of_class), dtype=np.int32), **labels}))
-    holds = [_holds(f"shown{j}", i, line, column, types[f"low{i}"]) for j, (i, line, column) in enumerate(columns)]
-    wrong = connection.execute(
-        f"SELECT {', '.join(f'count(*) FILTER (NOT coalesce({one}, false))' for one in holds)} "
-        "FROM extent JOIN labels USING (class)"
-    ).fetchall()[0]
-    connection.unregister("labels")
-    for (_, line, _), count in zip(columns, wrong, strict=True):
-        _refuse(line.name, count)
+def _absent(values: pa.Array) -> NDArray[np.bool_]:
+    return np.asarray(values.is_null().to_numpy(zero_copy_only=False))
 
 
-def _holds(shown: str, i: int, line: Line, column: Published, kind: str) -> str:
-    """Whether what a class shows holds for its records."""
-    first, last = bounds_names(line.name)
-    if pa.types.is_string(column.values.type):
-        return _within(shown, i, kind)
-    if column.name in (first, last):
-        reaches = f"{shown} <= low{i}" if column.name == first else f"{shown} >= high{i}"
-    else:
-        largest = f"greatest(abs(low{i}::DOUBLE), abs(high{i}::DOUBLE))"
-        reaches = f"abs({shown} * share{i} - sum{i}) <= {NEAR} * {largest} * share{i}"
-    return f"CASE WHEN {shown} IS NULL THEN absent{i} > 0 ELSE absent{i} = 0 AND {reaches} END"
+def _near(
+    column: Published,
+    values: pa.Array,
+    there: NDArray[np.bool_],
+    grouped: _Grouped,
+    of_class: NDArray[np.integer],
+) -> NDArray[np.bool_]:
+    """Whether classes show about the mean of their records.
+
+    Numbers are divided by that of all records before, for the sum of two may be larger than any number.
+    """
+    count = max(len(values), 1)
+    if pa.types.is_float32(values.type):  # a short float is the number that it is written as
+        values = as_text(values)
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    numbers = np.where(there, numbers, 0.0)
+    sums = grouped.reduced(np.add, numbers / count, 0.0)
+    shares = grouped.reduced(np.add, there / count, 0.0)
+    largest = grouped.reduced(np.maximum, np.abs(numbers), 0.0)
+    shown = column.values.cast(pa.float64()).to_numpy(zero_copy_only=False)[of_class]
+    with np.errstate(invalid="ignore"):
+        near = np.abs(shown * shares - sums) <= NEAR * largest * shares
+    missing = grouped.reduced(np.logical_or, ~there, False)
+    return np.where(_absent(column.values)[of_class], missing, ~missing & near)
 
 
-def _read(shown: str, column: Published) -> dict[str, pa.Array]:
-    """What each class shows; of a range or a region also where it begins and ends, and its last sign."""
-    read = {shown: column.values}
-    if pa.types.is_string(column.values.type):
-        span = pc.extract_regex(column.values, PLAIN_SPAN)
-        read |= {f"{shown}_{part}": pc.struct_field(span, part) for part in ("first", "last", "end")}
-    places = pa.array(column.of_class)
-    return {name: pa.DictionaryArray.from_arrays(places, values) for name, values in read.items()}
+class _Labels:
+    """Labels as a reader reads them: values by themselves, ranges, regions, the root, or none.
+
+    :attr:`ends` has what each says in values of the line: its first, its last, and the only one.
+    """
+
+    def __init__(self, labels: pa.Array, kind: pa.DataType, connection: duckdb.DuckDBPyConnection) -> None:
+        first, last, end = _spans(labels)
+        connection.register("typed", pa.table({"value": pa.array([], kind)}))
+        [name] = connection.sql("SELECT value FROM typed").types
+        connection.register(
+            "labels", pa.table({"i": np.arange(len(labels)), "label": labels, "first": first, "last": last})
+        )
+        found = connection.sql(
+            f"SELECT i, TRY_CAST(first AS {name}) AS first, TRY_CAST(last AS {name}) AS last, "
+            f"CASE WHEN first IS NULL THEN TRY_CAST(label AS {name}) END AS label FROM labels"
+        ).to_arrow_table()
+        connection.unregister("typed")
+        connection.unregister("labels")
+        found = found.take(pc.sort_indices(found["i"]))
+        self.ends = [_as_kind(found[part].combine_chunks(), kind) for part in ("first", "last", "label")]
+        self._nothing = _absent(labels)
+        self._root = _true(pc.equal(labels, ROOT))
+        self._closed, self._open = _true(pc.equal(end, "]")), _true(pc.equal(end, ")"))
+        self._below, self._above = _true(pc.equal(first, "-inf")), _true(pc.equal(last, "inf"))
+        self._known = [~_absent(one) for one in self.ends]
+
+    def hold(self, extent: _Extent, ends: Sequence[NDArray[Any]], of_class: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Whether each class lies in its label."""
+        first, last, alone = (end[of_class] for end in ends)
+        begins, finishes, single = (known[of_class] for known in self._known)
+        within = begins & finishes & (first <= extent.low) & (last >= extent.high)
+        inside = (self._below[of_class] | (begins & (first <= extent.low))) & (
+            self._above[of_class] | (finishes & (last > extent.high))
+        )
+        equal = single & (extent.low == extent.high) & (extent.low == alone)
+        told = np.select([self._closed[of_class], self._open[of_class]], [within, inside], equal)
+        present = (extent.absent == 0) & extent.some & told
+        return np.select(
+            [self._nothing[of_class], self._root[of_class]], [~extent.some, np.ones(len(told), dtype=np.bool_)], present
+        )
 
 
-def _within(shown: str, i: int, kind: str) -> str:
-    """Whether a class lies in its label: a value by itself, a range, a region, or the root."""
-    begins, ends = f"TRY_CAST({shown}_first AS {kind})", f"TRY_CAST({shown}_last AS {kind})"
-    region = f"({shown}_first = '-inf' OR {begins} <= low{i}) AND ({shown}_last = 'inf' OR {ends} > high{i})"
-    return (
-        f"CASE WHEN {shown} IS NULL THEN low{i} IS NULL WHEN {shown} = '{ROOT}' THEN true "
-        f"WHEN absent{i} > 0 THEN false WHEN {shown}_end = ']' THEN {begins} <= low{i} AND {ends} >= high{i} "
-        f"WHEN {shown}_end = ')' THEN {region} ELSE low{i} = high{i} AND low{i} = TRY_CAST({shown} AS {kind}) END"
-    )
+def _spans(labels: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Of ranges and regions, whose values need no quotes: first, last, and the sign at the end; else nothing."""
+    opens = pc.is_in(pc.utf8_slice_codeunits(labels, 0, 1), pa.array(["[", "("]))
+    end = pc.utf8_slice_codeunits(labels, -1)
+    two = pc.and_(pc.equal(pc.count_substring(labels, ","), 1), pc.equal(pc.count_substring(labels, ", "), 1))
+    is_span = _true(pc.and_(pc.and_(opens, pc.is_in(end, pa.array(["]", ")"]))), two))
+    words = pc.list_flatten(pc.split_pattern(labels.filter(pa.array(is_span)), ", "))
+    place = pa.array((np.cumsum(is_span) - 1) * 2, mask=~is_span)
+    first = pc.utf8_slice_codeunits(words.take(place), 1)
+    last = pc.utf8_slice_codeunits(words.take(pc.add(place, 1)), 0, -1)
+    return first, last, pc.if_else(pa.array(is_span), end, pa.scalar(None, pa.string()))
+
+
+def _true(truths: pa.Array) -> NDArray[np.bool_]:
+    return np.asarray(pc.fill_null(truths, False).to_numpy(zero_copy_only=False))
+
+
+def _as_kind(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Values that SQL read, in the type of the records; where the type does not hold one of them, none is known."""
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        return pa.nulls(len(values), kind)
+
+
+def _comparable(arrays: Sequence[pa.Array]) -> list[NDArray[Any]]:
+    """Values of one type as numbers that compare as they do; anything where there is none."""
+    kind = arrays[0].type
+    if pa.types.is_decimal(kind):  # by their ranks: no machine number holds them
+        encoded = pc.dictionary_encode(pa.concat_arrays(arrays))
+        ranks = np.append(pc.rank(encoded.dictionary, tiebreaker="dense").to_numpy().astype(np.int64), 0)
+        all_ = ranks[pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(zero_copy_only=False)]
+        return list(np.split(all_, np.cumsum([len(array) for array in arrays])[:-1]))
+    found: dict[int, NDArray[Any]] = {}
+    for array in arrays:
+        if id(array) not in found:
+            found[id(array)] = _as_numbers(array)
+    return [found[id(array)] for array in arrays]
+
+
+def _as_numbers(array: pa.Array) -> NDArray[Any]:
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        array = array.cast(pa.int8())
+    elif pa.types.is_temporal(kind):
+        array = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    filled = pc.fill_null(array, 0) if array.null_count else array
+    return np.asarray(filled.to_numpy(zero_copy_only=False))
 
 
 def _strangers(

@@ -93,7 +93,7 @@ def strangers(table: pa.Table) -> pa.Table:
 @pytest.mark.parametrize("publish", ["range", "bounds"])
 def test_a_large_tree_is_joined_with_its_rules(rows: int, joined: bool, publish: str, in_postgres: Recode) -> None:
     table = people(rows)
-    policy = rk.Policy.quick(table.column_names, qi=table.column_names[:-1], k=5, publish=publish)
+    policy = rk.Policy.quick(table.column_names, qi=table.column_names[:-1], k=5, publish=publish, keep_rest=True)
     policy = policy.but(missing=("é",))
     recoding = rk.anonymize(table, policy).recoding
     assert recoding is not None
@@ -110,7 +110,7 @@ def test_a_tree_of_one_branch_only_is_not_too_deep(in_postgres: Recode) -> None:
     size = query.NESTED
     numbers = np.repeat(np.arange(size), 2)
     table = pa.table({"x": numbers, "kept": np.arange(len(numbers))})
-    recoding = rk.anonymize(table, rk.Policy.quick(["x", "kept"], qi=["x"], k=2)).recoding
+    recoding = rk.anonymize(table, rk.Policy.quick(["x", "kept"], qi=["x"], keep=["kept"], k=2)).recoding
     assert recoding is not None
     assert recoding.classes == size
     inner = np.arange(0, 2 * size - 2, 2)  # node 0, and then the second of each pair
@@ -132,7 +132,7 @@ def test_names_may_be_those_that_the_query_would_use(in_postgres: Recode) -> Non
     rng = np.random.default_rng(1)
     table = pa.table({name: rng.integers(0, 9, 60) for name in names})
     for method in ("mondrian", "refine"):
-        policy = rk.Policy.quick(names, qi=["part_0", "p", names[5]], k=3, method=method)
+        policy = rk.Policy.quick(names, qi=["part_0", "p", names[5]], k=3, method=method, keep_rest=True)
         check(rk.anonymize(table, policy).recoding, table, in_postgres, 'my "table"')
 
 
