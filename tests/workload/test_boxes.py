@@ -403,7 +403,7 @@ def test_one_alternative_that_can_be_met_is_enough():
         (
             "colour = 'pink'",
             "colour",
-            "Column 'colour': a predicate asks for 'pink', a label that no value has (--show",
+            "Column 'colour': a predicate asks for 'pink', a label that no value has (`values`",
         ),
         ("colour in ('red', 'pink')", "colour", "asks for 'pink'"),
         (
