@@ -271,7 +271,7 @@ def test_classes_of_visits_that_are_a_single_patients_are_so_no_more() -> None:
     columns = {**visits(), "row": list(range(len(visits()["a"])))}
     policy = policy_for({n: c for n, c in columns.items() if n != "row"}, [{"k-anonymity": {"k": 4}}])
     policy = policy.but(columns=policy.columns | {"row": {"role": "keep"}})
-    with pytest.warns(PrivacyWarning, match=r"'patient' repeats \(700 values in [\d,]+ records\).*of: patient"):
+    with pytest.warns(PrivacyWarning, match=r"^'patient' repeats: .*of: patient"):
         release = rk.anonymize(columns, policy)
     assert people_in_classes(release, columns).count(1) > 100
     [note] = release.certificate.to_dict()["notes"]

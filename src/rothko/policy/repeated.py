@@ -18,6 +18,7 @@ from rothko.policy.policy import Policy
 def repeated(source: Source, policy: Policy) -> str:
     """What to tell of identifiers that repeat where records are counted; nothing where none does.
 
+    Not how often: the certificate says it too, and how many values a column has that does not leave is nobody's affair.
     The first records are looked at, a quarter of a million: reading all of a large file once more would cost more than
     it tells.
     """
@@ -29,13 +30,14 @@ def repeated(source: Source, policy: Policy) -> str:
     for name in names:
         values, records = _values(name, first[name], policy)
         if 1 < values < records:
-            told.append((name, f"{name!r} repeats ({values:,} values in {records:,} records)"))
+            told.append(name)
     if not told:
         return ""
+    which = ", ".join(f"{name!r} repeats" for name in told[:3])
     return (
-        f"{', '.join(said for _, said in told[:3])}: where a person has several records, records are counted and not "
-        "people, and a class may be a single person's; to count people, say whose records are: "
-        f"k-anonymity: {{k: …, of: {told[0][0]}}}."
+        f"{which}: where a person has several records, records are counted and not people, and "
+        "a class may be a single person's; to count people, say whose records are: "
+        f"k-anonymity: {{k: …, of: {told[0]}}}."
     )
 
 
