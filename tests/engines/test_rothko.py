@@ -111,7 +111,7 @@ class ToyStore:
 
     def count(self, tree: Tree, nodes: Sequence[int], wanted: Wanted) -> list[FrequencyGroup]:
         route = tree.route({node: i for i, node in enumerate(nodes)})
-        return count(self.batches, route, *tree.regions(nodes), self.job.outline.lines, wanted)
+        return count(self.batches, route, *tree.regions(nodes), wanted)
 
     def people(
         self, tree: Tree, nodes: Sequence[int], owner: str, wanted: Sequence[Sequence[Spans]]

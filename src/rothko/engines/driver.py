@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from rothko.engines.chooser import Cut, FrequencyGroup
 from rothko.engines.frequency import Wanted
-from rothko.engines.part import LargeClass, Part
-from rothko.engines.store import Job, Store
+from rothko.engines.store import Finished, Job, Store
 from rothko.engines.tree import Tree
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, silent
+
+Done = TypeVar("Done", bound=Finished)
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ class Growth(Protocol):
         """Who goes on with records that were not divided; None: no allowable cut divides them, they are one class."""
         ...
 
-    def counter(self, store: Store, top: Tree) -> Counter:
+    def counter(self, store: Store[Any], top: Tree) -> Counter:
         """What counts the records of a store, to grow a tree over them."""
         ...
 
@@ -109,9 +110,7 @@ class Driver:
     progress: Progress = silent
     counters: Counters = field(default_factory=Counters)
 
-    def parts(
-        self, growth: Growth, store: Store, tree: Tree, node: int = 0, *, depth: int = 1
-    ) -> Iterator[Part | LargeClass]:
+    def parts(self, growth: Growth, store: Store[Done], tree: Tree, node: int = 0, *, depth: int = 1) -> Iterator[Done]:
         """The finished parts of the records of a leaf of the tree, which grows on the way."""
         if store.rows <= self.tuples:
             yield from self._finished(store, tree, node)
@@ -137,7 +136,7 @@ class Driver:
             else:
                 yield from self.parts(growth, part, tree, here[leaf], depth=depth + 1)
 
-    def _undivided(self, growth: Growth, store: Store, tree: Tree, node: int) -> Iterator[Part | LargeClass]:
+    def _undivided(self, growth: Growth, store: Store[Done], tree: Tree, node: int) -> Iterator[Done]:
         """Records that a growth has not divided."""
         if growth.otherwise is None:
             yield from self._finished(store, tree, node)
@@ -145,7 +144,7 @@ class Driver:
             self.counters.handed_over += 1
             yield from self.parts(growth.otherwise, store, tree, node)
 
-    def _finished(self, store: Store, tree: Tree, node: int) -> Iterator[Part | LargeClass]:
+    def _finished(self, store: Store[Done], tree: Tree, node: int) -> Iterator[Done]:
         """Hand on a part, and tell how many of all records are in finished ones once it was taken."""
         part = store.finish(tree, node)
         rows = part.rows

@@ -7,14 +7,14 @@ thought of the joint distribution with a numeric column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.domain import Domain
-from rothko.data.line import Line
 from rothko.data.survey.coded import Coded
 from rothko.engines.chooser import FrequencyGroup, FrequencySet
 from rothko.engines.crowd import Route, people_asked
@@ -106,16 +106,88 @@ def sizes(wanted: Wanted, low: NDArray[np.int32], high: NDArray[np.int32]) -> ND
     return np.asarray((high.astype(np.int64) - low + 1).sum(axis=1) * wanted.bytes)
 
 
+class Frequencies:
+    """The frequency groups of some nodes as far as records were counted.
+
+    Parameters
+    ----------
+    low, high
+        The region of each node: (nodes, lines).
+    """
+
+    def __init__(self, low: NDArray[np.int32], high: NDArray[np.int32], wanted: Wanted) -> None:
+        self._low, self._wanted = low, wanted
+        lengths = high.astype(np.int64) - low + 1
+        self._at = np.concatenate([np.zeros((1, low.shape[1]), dtype=np.int64), np.cumsum(lengths, axis=0)])
+        total = self._at[-1].tolist()
+        self._counts = [np.zeros(n, dtype=np.int64) for n in total]
+        self._pairs = [{name: np.zeros((n, size), np.int32) for name, size in wanted.histograms.items()} for n in total]
+        self._moments = [{name: np.zeros((n, 3)) for name in wanted.moments} for n in total]
+        self._numbers = [{name: np.zeros((n, 2), dtype=np.int64) for name in wanted.numbers} for n in total]
+
+    def add(self, coded: Coded, nodes: NDArray[np.int32], *, threads: int = 1) -> None:
+        """Count some records, given the node of each (-1: of none)."""
+        from rothko.kernels.mondrian.frequency import add_numbers, count_pairs, count_values
+
+        def one(a: int) -> None:
+            codes, begins = coded.codes[a], np.ascontiguousarray(self._at[:-1, a])
+            first = np.ascontiguousarray(self._low[:, a])
+            count_values(codes, nodes, first, begins, self._counts[a])
+            for name, width in self._wanted.histograms.items():
+                count_pairs(codes, nodes, first, begins, coded.values[name], width, self._pairs[a][name])
+            for name, table in self._wanted.moments.items():
+                add_numbers(codes, nodes, first, begins, coded.values[name], table, self._moments[a][name])
+            for name, whole in self._wanted.numbers.items():
+                add_numbers(codes, nodes, first, begins, coded.values[name], whole, self._numbers[a][name])
+
+        each(one, range(len(self._counts)), threads)
+
+    def sums(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """All that was counted, as whole numbers and others in a row each: they add up over machines."""
+        whole = [array.ravel().astype(np.int64, copy=False) for array in self._whole()]
+        others = [table.ravel() for tables in self._moments for table in tables.values()]
+        return np.concatenate(whole), np.concatenate(others) if others else np.empty(0)
+
+    def restore(self, whole: NDArray[np.int64], others: NDArray[np.float64]) -> None:
+        """Take over what :meth:`sums` gave, added up."""
+        if self._pairs and len(whole) and int(whole.max()) > np.iinfo(np.int32).max:
+            self._pairs = [{n: table.astype(np.int64) for n, table in tables.items()} for tables in self._pairs]
+        at = 0
+        for array in self._whole():
+            array.ravel()[:] = whole[at : at + array.size]
+            at += array.size
+        at = 0
+        for table in (table for tables in self._moments for table in tables.values()):
+            table.ravel()[:] = others[at : at + table.size]
+            at += table.size
+
+    def _whole(self) -> list[NDArray[Any]]:
+        tables = [table for some in (self._pairs, self._numbers) for one in some for table in one.values()]
+        return [*self._counts, *tables]
+
+    def groups(self) -> list[FrequencyGroup]:
+        """The frequency group of each node."""
+        return [[self._of(node, a) for a in range(len(self._counts))] for node in range(len(self._low))]
+
+    def _of(self, node: int, a: int) -> FrequencySet:
+        part = slice(self._at[node, a], self._at[node + 1, a])
+        return FrequencySet(
+            int(self._low[node, a]),
+            self._counts[a][part],
+            {name: table[part] for name, table in self._pairs[a].items()},
+            {name: table[part] for name, table in self._moments[a].items()},
+            {name: table[part] for name, table in self._numbers[a].items()},
+        )
+
+
 def count(
     batches: Iterable[Coded],
     route: Route,
     low: NDArray[np.int32],
     high: NDArray[np.int32],
-    lines: Sequence[Line],
     wanted: Wanted,
     *,
     threads: int = 1,
-    progress: Callable[[int], None] = lambda _: None,
 ) -> list[FrequencyGroup]:
     """The frequency groups of some nodes, in one pass over the records.
 
@@ -126,39 +198,7 @@ def count(
     low, high
         The region of each node: (nodes, lines).
     """
-    from rothko.kernels.mondrian.frequency import add_numbers, count_pairs, count_values
-
-    lengths = high.astype(np.int64) - low + 1
-    at = np.concatenate([np.zeros((1, len(lines)), dtype=np.int64), np.cumsum(lengths, axis=0)])
-    total = at[-1]
-    counts = [np.zeros(n, dtype=np.int64) for n in total]
-    pairs = [{name: np.zeros((n, size), dtype=np.int32) for name, size in wanted.histograms.items()} for n in total]
-    moments = [{name: np.zeros((n, 3)) for name in wanted.moments} for n in total]
-    numbers = [{name: np.zeros((n, 2), dtype=np.int64) for name in wanted.numbers} for n in total]
+    counted = Frequencies(low, high, wanted)
     for coded in batches:
-        nodes = route(coded)
-
-        def one(a: int, coded: Coded = coded, nodes: NDArray[np.int32] = nodes) -> None:
-            codes, begins, first = coded.codes[a], np.ascontiguousarray(at[:-1, a]), np.ascontiguousarray(low[:, a])
-            count_values(codes, nodes, first, begins, counts[a])
-            for name, width in wanted.histograms.items():
-                count_pairs(codes, nodes, first, begins, coded.values[name], width, pairs[a][name])
-            for name, table in wanted.moments.items():
-                add_numbers(codes, nodes, first, begins, coded.values[name], table, moments[a][name])
-            for name, whole in wanted.numbers.items():
-                add_numbers(codes, nodes, first, begins, coded.values[name], whole, numbers[a][name])
-
-        each(one, range(len(lines)), threads)
-        progress(coded.rows)
-
-    def of(node: int, a: int) -> FrequencySet:
-        part = slice(at[node, a], at[node + 1, a])
-        return FrequencySet(
-            int(low[node, a]),
-            counts[a][part],
-            {name: table[part] for name, table in pairs[a].items()},
-            {name: table[part] for name, table in moments[a].items()},
-            {name: table[part] for name, table in numbers[a].items()},
-        )
-
-    return [[of(node, a) for a in range(len(lines))] for node in range(len(low))]
+        counted.add(coded, route(coded), threads=threads)
+    return counted.groups()

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,9 +87,7 @@ class Sample:
         for some in _in_turn(sizes(self._wanted, low, high), self._frequency):
             turn = [nodes[i] for i in some]
             place = partial(_fixed, top.route({n: i for i, n in enumerate(turn)})(self._sample))
-            groups = count(
-                [self._ranked], place, low[some], high[some], self._chooser.lines, self._wanted, threads=self._threads
-            )
+            groups = count([self._ranked], place, low[some], high[some], self._wanted, threads=self._threads)
             for node, group in zip(turn, groups, strict=True):
                 yield (
                     node,
@@ -128,7 +127,7 @@ class Sampling:
         """What the requirements are about, and targets."""
         return self._by[1]
 
-    def counter(self, store: Store, top: Tree) -> Sample:
+    def counter(self, store: Store[Any], top: Tree) -> Sample:
         """A sample that fits in memory."""
         job, counters = self._driver.job, self._driver.counters
         # Not held beyond its use: it takes as much memory as a part.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from rothko.engines.chooser import Chooser, Cut, FrequencyGroup
 from rothko.engines.crowd import Level
@@ -28,7 +29,7 @@ from rothko.privacy.statistics import Statistics
 class AllRecords:
     """Counts all records of a store, a level in a pass."""
 
-    store: Store
+    store: Store[Any]
     chooser: Chooser
     wanted: Wanted
     frequency: int
@@ -73,7 +74,7 @@ class Exhaustive:
         self._driver = driver
         self._by = driver.job.chooser()
 
-    def counter(self, store: Store, top: Tree) -> AllRecords:
+    def counter(self, store: Store[Any], top: Tree) -> AllRecords:
         """A pass over all records for each level."""
         return AllRecords(store, *self._by, self._driver.frequency, self._driver.tuples)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.chooser import Chooser, FrequencyGroup, exactly
 from rothko.engines.crowd import Crowd, Spans, Zone, people_asked
 from rothko.engines.frequency import Wanted
-from rothko.engines.part import LargeClass, Part
+from rothko.engines.part import Part
 from rothko.engines.tree import Tree
 from rothko.methods.classes import TreeClasses
 from rothko.methods.layout import fewest
@@ -31,7 +31,19 @@ from rothko.workload.criteria import criteria
 from rothko.workload.tasks import Task, models
 
 
-class Store(Protocol):
+class Finished(Protocol):
+    """What a leaf has become: a part that is handed on, or word of one that stays where it lies."""
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        ...
+
+
+Done = TypeVar("Done", bound=Finished, covariant=True)
+
+
+class Store(Protocol[Done]):
     """Some records of a table, wherever they lie: all of them, or those of one leaf of the top of the tree.
 
     To write an engine is to write one of these. All records are codes on the lines of the job's outline, and nothing
@@ -80,10 +92,11 @@ class Store(Protocol):
         """The records of this store and others of the same split, where the cuts between them were undone."""
         ...
 
-    def finish(self, tree: Tree, node: int) -> Part | LargeClass:
+    def finish(self, tree: Tree, node: int) -> Done:
         """What the records become as the leaf ``node`` of the whole tree, made where they lie: by :meth:`Job.finish`.
 
-        Where they do not fit in memory they are one class, and go through it a batch at a time.
+        Where they do not fit in memory they are one class, and go through it a batch at a time. A store whose records
+        lie elsewhere may only take note of the leaf, and have all of them finished at once when the tree is grown.
         """
         ...
 

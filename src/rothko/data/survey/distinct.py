@@ -87,6 +87,15 @@ class Distinct:
                 return
         self._count_by_hashing(array)
 
+    def take_in(self, other: Distinct) -> None:
+        """Add what was found in other records, all of which have been taken in there."""
+        self._drop_table()
+        self.nulls += other.nulls
+        if self.full or other.full:
+            self.give_up()
+        else:
+            self._wait(other.values, other.counts)
+
     @property
     def bytes(self) -> int:
         """What the values take that are known: those of all records once they are merged, however they came."""

@@ -50,6 +50,12 @@ class Grid:
         self._missing |= values.null_count > 0
         widen(self._cells(values, -1), as_numbers(values), self._first, self._last)
 
+    def take_in(self, other: Grid) -> None:
+        """Add what was found of other records."""
+        self._missing |= other._missing
+        np.minimum(self._first, other._first, out=self._first)
+        np.maximum(self._last, other._last, out=self._last)
+
     def line(self) -> tuple[Line, Lookup]:
         """The line, and the lookup of its codes, once all records have been taken in."""
         held = self._first <= self._last  # the cell of no record is no code; only a file that changes has one

@@ -58,7 +58,7 @@ class DiskStore:
         """The frequency groups of some nodes, in one pass."""
         route = tree.route({node: i for i, node in enumerate(nodes)})
         low, high = tree.regions(nodes)
-        return count(self._pass("count"), route, low, high, self.job.outline.lines, wanted, threads=self.job.threads)
+        return count(self._pass("count"), route, low, high, wanted, threads=self.job.threads)
 
     def people(
         self, tree: Tree, nodes: Sequence[int], owner: str, wanted: Sequence[Sequence[Spans]]
