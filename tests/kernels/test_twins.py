@@ -815,6 +815,34 @@ def survey_cases() -> Iterator[Arguments]:
         yield text, '"'
 
 
+def line_runs(data: bytes, edge: int) -> tuple[bytes, ...]:
+    """The runs of two parts of a text, one after the other."""
+    array, found = np.frombuffer(data, dtype=np.uint8), []
+    for begin, end in ((0, edge), (edge, len(data))):
+        first, length, times = np.empty((3, end - begin + 1), dtype=np.int64)
+        count = kt.line_runs(array, begin, end, first, length, times)
+        runs = zip(first[:count].tolist(), length[:count].tolist(), times[:count].tolist(), strict=True)
+        found += [b"%d %b" % (n, data[at : at + size]) for at, size, n in runs]
+    return tuple(found)
+
+
+def line_runs_twin(data: bytes, edge: int) -> tuple[bytes, ...]:
+    lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
+    places = np.cumsum([0, *map(len, lines)])[:-1]
+    # A run ends where a part does, and before a last line that has no end.
+    keys = [(place >= edge, line) for place, line in zip(places.tolist(), lines, strict=True)]
+    runs = [(line, len([*same])) for (_, line), same in itertools.groupby(keys)]
+    return tuple(b"%d %b" % (n, line.rstrip(b"\n")) for line, n in runs)
+
+
+def line_runs_cases() -> Iterator[Arguments]:
+    for data in (b"a\n", b"a", b"a\na\na\nb\na\n", b"ab\na\nab\nab", b"\n\n\nx\n", "é,1\né,1\né,2\n".encode()):
+        for edge in range(len(data) + 1):
+            yield data, edge
+    many = b"".join(b"%d,%d\n" % (i % 7, i) * (1 + i % 3) for i in range(200))
+    yield from ((many, edge) for edge in (0, 77, 1000))
+
+
 TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iterator[Arguments]]]] = {
     "codes.rank_dense": (rank_dense, rank_dense_twin, rank_dense_cases),
     "codes.rank_sorted": (rank_sorted, rank_sorted_twin, rank_sorted_cases),
@@ -875,6 +903,7 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
         order_by_key_cases,
     ),
     "order.find": (ko.find, lambda rising, begin, end, value: find_twin(rising[begin:end], begin, value), find_cases),
+    "text.line_runs": (line_runs, line_runs_twin, line_runs_cases),
     "text.parse_integers": (parse_integers, parse_integers_twin, parse_integers_cases),
     "text.survey": (survey, survey_twin, survey_cases),
 }  # fmt: skip

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rothko.privacy import DistinctLDiversity, KAnonymity, VarianceDiversity
-from rothko.release.formats.csv_lines import distinct_lines, repeats
-from rothko.release.verify import USUAL, verify
+from rothko.release.formats.csv_lines import lines_once, repeats
+from rothko.release.verify import verify
 from rothko.release.write import write_table
 
 WORDS = st.text(st.sampled_from("ab,\"' é*[]{}\t=;"), max_size=4)
 BREAKS = st.sampled_from(["two\nlines", "a\r\nb", "\r", '"\n"', "\x01", 'x"\n"y'])
 ASKED = [KAnonymity(k=2), DistinctLDiversity(l=2, of="s"), VarianceDiversity(v=1, of="v")]
-
-
-def lines_of(path: Path) -> pa.Table | None:
-    with duckdb.connect() as connection:
-        return distinct_lines(connection, path, USUAL)
 
 
 @settings(deadline=None)
@@ -55,7 +49,7 @@ def test_lines_tell_what_fields_tell(
     for one, other in zip(found.findings, wanted.findings, strict=True):
         assert one.to_dict() == pytest.approx(other.to_dict())
     assert not [*path.parent.glob(".lines-*")]
-    lines = lines_of(path)
+    lines = lines_once(path)
     if lines is not None:
         assert sum(lines["times"].to_pylist()) == len(many)
     elif "\n" not in name:
@@ -67,13 +61,13 @@ def test_what_repeats_is_condensed_and_what_does_not_is_read_as_it_is(tmp_path: 
         write_table(pa.table({"q": column, "r": ["x"] * 100}), tmp_path / f"{name}.csv")
     assert repeats(tmp_path / "alike.csv")
     assert not repeats(tmp_path / "different.csv")
-    lines = lines_of(tmp_path / "alike.csv")
+    lines = lines_once(tmp_path / "alike.csv")
     assert lines is not None
-    assert sorted(lines.to_pylist(), key=str) == [{"line": "a,x", "times": 50}, {"line": "b,x", "times": 50}]
+    assert sorted(lines.to_pylist(), key=str) == [{"line": b"a,x", "times": 50}, {"line": b"b,x", "times": 50}]
 
 
-@pytest.mark.parametrize("word", ["two\nlines", "\r", "\x01"])
+@pytest.mark.parametrize("word", ["two\nlines", "\r"])
 def test_lines_that_are_no_records_are_not_taken_for_some(tmp_path: Path, word: str) -> None:
     write_table(pa.table({"q": ["a"] * 50 + [word], "r": ["x"] * 51}), tmp_path / "odd.csv")
-    assert lines_of(tmp_path / "odd.csv") is None
+    assert lines_once(tmp_path / "odd.csv") is None
     assert verify(tmp_path / "odd.csv", [KAnonymity(k=2)], {"q": ["q"]}).classes == 2

@@ -19,6 +19,7 @@ from rothko.release.coverage import Values, check_coverage
 from rothko.release.publish import Published
 from rothko.release.release import Release
 from rothko.release.sql import connect
+from rothko.release.verify import MODULUS, Fingerprint, fingerprint
 from rothko.release.write import RowsFile
 
 ROWS = 240
@@ -181,6 +182,21 @@ def test_cells_of_a_grid_are_covered_as_a_whole() -> None:
 
 
 # ── the rows of a file
+
+
+def test_a_fingerprint_is_the_sum_of_products_by_the_modulus() -> None:
+    random = np.random.default_rng(3)
+    largest = 2**64 - 1
+    edges = [0, 1, MODULUS - 1, MODULUS, MODULUS + 1, largest]
+    hashes = [*edges, *random.integers(0, largest, 50, dtype=np.uint64).tolist()]
+    # Sums over the rows of a class pass 64 bits.
+    sums = [*edges, *(largest * n for n in random.integers(1, 2**40, 50).tolist())]
+    pairs = [(h, s) for h in hashes for s in sums]
+    with connect(1) as connection:
+        rows = ", ".join(f"(2, {h}::UBIGINT, {s}::HUGEINT)" for h, s in pairs)
+        connection.execute(f"CREATE TEMP TABLE class AS SELECT * FROM (VALUES {rows}) AS _(size, h, s)")
+        found = fingerprint(connection, "class")
+    assert found == Fingerprint(2 * len(pairs), sum(h * s for h, s in pairs) % MODULUS)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])

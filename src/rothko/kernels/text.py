@@ -1,4 +1,4 @@
-"""Reading whole numbers from text, and looking over the bytes of a CSV file."""
+"""Reading whole numbers from text, and looking over the bytes and lines of a CSV file."""
 
 from __future__ import annotations
 
@@ -52,3 +52,33 @@ def survey(data, begin, end, delimiter, quote):
         at = 1 if data[0] == 45 else 0
         zeros |= data[at] == 48 and at + 1 < data.size and 48 <= data[at + 1] <= 57
     return quotes, zeros
+
+
+@compiled
+def line_runs(data, begin, end, first, length, times):
+    """The lines that begin in the bytes ``begin … end``, each run of equal ones once; returns how many runs there are.
+
+    Writes where the first line of each run begins, how long it is without its end, and how many lines the run has. A
+    line is compared with the one before it, many bytes at once; only one that differs is looked through for its end.
+    """
+    at = begin
+    while at > 0 and at < end and data[at - 1] != 10:
+        at += 1
+    count = before = reach = 0
+    while at < end:
+        if count > 0 and at + reach <= data.size:
+            old, new, different = np.uint64(before), np.uint64(at), np.uint8(0)
+            for i in range(np.uint64(reach)):
+                different |= data[old + i] ^ data[new + i]
+            if different == 0:
+                times[count - 1] += 1
+                at += reach
+                continue
+        before = at
+        while at < data.size and data[at] != 10:
+            at += 1
+        first[count], length[count], times[count] = before, at - before, 1
+        at += 1
+        reach = at - before
+        count += 1
+    return count

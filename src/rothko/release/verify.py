@@ -72,11 +72,19 @@ class RowHashes(Protocol):
 
 def fingerprint(connection: duckdb.DuckDBPyConnection, classes: str) -> Fingerprint:
     """That of rows, from ``size``, ``h`` (of what is published) and ``s`` (the sum of what is kept) of each class."""
-    product = f"(h::HUGEINT % {MODULUS}) * (s::HUGEINT % {MODULUS}) % {MODULUS}"
     [(rows, total)] = connection.execute(
-        f"SELECT coalesce(sum(size), 0), coalesce(sum({product}), 0) FROM {classes}"
+        f"SELECT coalesce(sum(size), 0), coalesce(sum({_smaller('p')}), 0) "
+        f"FROM (SELECT size, {_smaller('h')} * {_smaller('s')} AS p FROM {classes})"
     ).fetchall()
     return Fingerprint(int(rows), int(total) % MODULUS)
+
+
+def _smaller(number: str) -> str:
+    """SQL of a shorter number with the same remainder by the modulus, 2^61 - 1: its upper bits count as lower ones.
+
+    A remainder of long numbers takes SQL two hundred times as long.
+    """
+    return f"(({number}::HUGEINT & {MODULUS}) + ({number}::HUGEINT >> 61))"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import mmap
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ import pyarrow.csv as pcsv
 
 from rothko.data.source.csv import BLOCK_BYTES, CsvDialect, CsvOptions, is_packed, not_in, texts, unpacked_bytes
 from rothko.data.source.guess import Guess, typed_text
+from rothko.data.source.mapped import by_block
 from rothko.data.source.source import Source, Taken
 from rothko.errors import InputError
 from rothko.mistakes import said
@@ -220,19 +220,7 @@ class CsvFile:
         from rothko.kernels.text import survey
 
         marks = np.uint8(ord(self.dialect.delimiter)), np.uint8(ord(self.dialect.quote))
-        with self.path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        data = np.frombuffer(mapped, dtype=np.uint8)
-
-        def look(begin: int) -> tuple[int, bool]:
-            end = min(begin + BLOCK_BYTES, len(data))
-            found: tuple[int, bool] = survey(data, np.uint64(begin), np.uint64(end), *marks)
-            if hasattr(mapped, "madvise"):  # pages that were looked at would count as memory of this process
-                mapped.madvise(mmap.MADV_DONTNEED, begin, end - begin)
-            return found
-
-        with ThreadPoolExecutor() as pool:
-            found = list(pool.map(look, range(0, len(data), BLOCK_BYTES)))
+        found = by_block(self.path, lambda data, begin, end: survey(data, np.uint64(begin), np.uint64(end), *marks))
         return sum(quotes for quotes, _ in found), any(zeros for _, zeros in found)
 
     def _explained(self, columns: Sequence[str], quoted: bool) -> InputError:

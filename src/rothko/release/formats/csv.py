@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from rothko.release.csv_writer import write_csv
-from rothko.release.formats.csv_lines import counted_lines, distinct_lines, repeats
+from rothko.release.formats.csv_lines import counted_lines, lines_once, repeats
 from rothko.release.rows import Rows
 from rothko.release.sql import file_literal, literal
 
@@ -71,8 +71,8 @@ class Csv:
     def condense(
         self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
     ) -> bool:
-        """Read every different line once, where lines are records and repeat."""
-        lines = distinct_lines(connection, path, longest) if repeats(path) else None
+        """Read lines that are alike and stand together once, where lines are records and repeat."""
+        lines = lines_once(path) if repeats(path) else None
         if lines is None:
             return False
         kinds = {"times": "BIGINT"} | {f"c{i}": "VARCHAR" for i in range(columns)}
