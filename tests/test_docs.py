@@ -15,7 +15,7 @@ import pytest
 import typer
 
 import rothko
-from rothko.cli import app
+from rothko.cli import application
 from rothko.data.hierarchy import spec as hierarchy_spec
 from rothko.data.source import formats as read_formats
 from rothko.engines import ENGINES
@@ -65,7 +65,7 @@ def in_backticks(text: str) -> set[str]:
 
 
 def commands(name: str = "rothko", command: Any = None) -> Iterator[tuple[str, Any]]:
-    command = command or typer.main.get_command(app)
+    command = command or typer.main.get_command(application())
     if hasattr(command, "commands"):
         for word, below in command.commands.items():
             yield from commands(f"{name} {word}", below)

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from typer.testing import CliRunner
 
 from rothko import calibrate
-from rothko.cli import app
+from rothko.cli import application
 from rothko.engines import plan
 from rothko.engines.options import RothkoS
 from rothko.errors import InputError, PolicyError
@@ -182,7 +182,7 @@ def test_time_grows_with_passes_and_records() -> None:
 
 
 def rothko(*words: str) -> str:
-    result = CliRunner().invoke(app, ["plan", *words], catch_exceptions=False)
+    result = CliRunner().invoke(application(), ["plan", *words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -221,5 +221,5 @@ def test_the_command_tells_time_from_a_calibration(monkeypatch: pytest.MonkeyPat
 def test_bad_options_are_one_sentence(words: list[str], message: str) -> None:
     given = ["plan", "--rows", "1e6", "--columns", "9", "--no-calibration", *words]
     with pytest.raises((InputError, PolicyError)) as caught:
-        CliRunner().invoke(app, given, catch_exceptions=False)
+        CliRunner().invoke(application(), given, catch_exceptions=False)
     assert message in str(caught.value)

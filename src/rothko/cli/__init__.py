@@ -3,53 +3,50 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
 
 from rothko import __version__
-from rothko.cli import (
-    anonymize,
-    apply,
-    check,
-    compare,
-    demo,
-    draft,
-    evaluate,
-    generate,
-    measure,
-    options,
-    pipes,
-    plan,
-    schema,
-    sets,
-    warm,
-)
+from rothko.cli import options, pipes
 from rothko.cli.limits import keep_address_space
 from rothko.cli.streams import PrintError, printed
 from rothko.errors import PrivacyWarning, RothkoError, lacks_memory
 from rothko.mistakes import speaking_of_options
 from rothko.release.commit import IN_PLACE
 
+COMMANDS = (
+    "draft", "anonymize", "check", "measure", "compare", "evaluate", "apply", "sets", "plan", "generate", "demo",
+    "schema", "warm",
+)  # fmt: skip
+"""The commands, as help lists them: each is a module here, with ``register``."""
 STOPPED = (130, 143)
 """Exit codes of a run that was interrupted, or told to end."""
 SHOWN, LONGEST = 50, 200
 """How many values --show-values lists, and how many characters of each."""
 
-app = typer.Typer(
-    name="rothko",
-    help="Turn tables about people into releases that are provably k-anonymous and still useful.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["--help", "-h"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for command in (draft, anonymize, check, measure, compare, evaluate, apply, sets, plan, generate, demo, schema, warm):
-    command.register(app)
+
+@cache
+def application(*commands: str) -> typer.Typer:
+    """The program with some of its commands, or with all; building the others would take longer than some of them."""
+    app = typer.Typer(
+        name="rothko",
+        help="Turn tables about people into releases that are provably k-anonymous and still useful.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["--help", "-h"]},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_common)
+    for command in commands or COMMANDS:
+        importlib.import_module(f"rothko.cli.{command}").register(app)
+    return app
 
 
 def _version(asked: bool) -> None:
@@ -58,7 +55,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _common(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")] = False,
     quiet: options.Quiet = False,
@@ -123,6 +119,7 @@ def _run() -> int:
 
 def _command() -> int:
     """Run a command; its exit code. What is printed has been printed when this ends."""
+    app = application(*(word for word in sys.argv[1:2] if word in COMMANDS))
     try:
         code = app(prog_name="rothko", standalone_mode=False)  # Ctrl-C too: Typer turns it into 130
     finally:

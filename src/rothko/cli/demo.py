@@ -82,7 +82,6 @@ privacy:
 
 
 def demo(
-    context: typer.Context,
     rows: Annotated[str, typer.Option("-n", "--rows", help="Patients to make up.")] = "10000",
     seed: options.Seed = 0,
     debug: options.Debug = False,
@@ -101,23 +100,23 @@ def demo(
         pcsv.write_csv(patients(500, seed=seed + 1), "new.csv")
         Path("people.yaml").write_text(PEOPLE, encoding="utf-8")
         for step in STEPS:
-            _show(context, *step)
+            _show(*step)
         console.out.print("\n[bold]Five rows of the release.[/bold]")
         lines = Path("release/release.csv").read_text(encoding="utf-8").splitlines()[:6]
         console.out.print("\n".join(lines), markup=False)
         for step in USE + SETS:
-            _show(context, *step)
+            _show(*step)
         if importlib.util.find_spec("sklearn") is not None:
-            _show(context, *LEARN)
+            _show(*LEARN)
         else:
             console.out.print(
                 '\nWhat models learn from it, rothko evaluate tells; it needs pip install "rothko[learn]"', markup=False
             )
 
 
-def _show(context: typer.Context, title: str, command: str) -> None:
-    from rothko.cli import console
+def _show(title: str, command: str) -> None:
+    from rothko.cli import application, console
 
     console.out.print(f"\n[bold]{title}[/bold]")
     console.out.print(f"[cyan]$ rothko {command}[/cyan]")
-    context.find_root().command(shlex.split(command), standalone_mode=False)
+    application()(shlex.split(command), prog_name="rothko", standalone_mode=False)

@@ -16,6 +16,7 @@ from numba import config, njit
 from rothko.kernels import compiling  # noqa: F401 - begins to listen
 from rothko.kernels.cache import folder
 from rothko.kernels.linking import linked as _linked
+from rothko.kernels.loading import Kept
 
 KEPT_IN = folder()
 """Where compiled kernels are kept."""
@@ -31,9 +32,10 @@ def compiled(function: Any) -> Any:
     compile at the same time would take the same number, and one of them later finds the other's code under its types.
     So the files of a process have names of their own; all that can be lost is an entry of the index, to be made again.
     """
+    kernel = njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     before, config.CACHE_DIR = config.CACHE_DIR, str(KEPT_IN)
     try:
-        kernel = njit(cache=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+        kernel._cache = Kept(function)
     finally:
         config.CACHE_DIR = before  # what else a program compiles is kept where it says
     with suppress(AttributeError):  # the names are Numba's own affair, and may change

@@ -4,8 +4,8 @@ Numba makes machine code of every function that it compiles, with a wrapper for 
 part of each function that calls it, and of those that call that. Two of three kernels are never called from Python. For
 them nothing of this is done: the kernels that are called take them in as they are, and all is optimised once.
 
-This is the one place that knows of Numba's inside: its passes and code libraries are no promise of Numba's, and a new
-version of it is tried before it is allowed.
+This and ``loading.py`` are the places that know of Numba's inside: its passes and code libraries are no promise of
+Numba's, and a new version of it is tried before it is allowed.
 """
 
 from __future__ import annotations

@@ -171,16 +171,16 @@ def people(n: int = 2000) -> tuple[pa.Table, rk.Policy]:
 def test_the_command_line_makes_and_applies_it(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    from rothko.cli import app
+    from rothko.cli import application
 
     table, policy = people()
     pcsv.write_csv(table, tmp_path / "people.csv")
     policy.save(tmp_path / "policy.yaml")
     run = CliRunner().invoke
-    made = run(app, ["anonymize", str(tmp_path / "people.csv"), "--policy", str(tmp_path / "policy.yaml"),
+    made = run(application(), ["anonymize", str(tmp_path / "people.csv"), "--policy", str(tmp_path / "policy.yaml"),
                      "--out", str(tmp_path / "out.csv")])  # fmt: skip
     assert made.exit_code == 0, made.output
-    done = run(app, ["apply", str(tmp_path / "out-recoding"), str(tmp_path / "people.csv"),
+    done = run(application(), ["apply", str(tmp_path / "out-recoding"), str(tmp_path / "people.csv"),
                      "--out", str(tmp_path / "again.csv")])  # fmt: skip
     assert done.exit_code == 0, done.output
     assert sorted((tmp_path / "again.csv").read_text().splitlines()) == sorted(
@@ -188,7 +188,7 @@ def test_the_command_line_makes_and_applies_it(tmp_path: Path) -> None:
     )
     few = pcsv.write_csv(table.slice(0, 30), tmp_path / "few.csv")
     assert few is None
-    done = run(app, ["apply", str(tmp_path / "out-recoding"), str(tmp_path / "few.csv"),
+    done = run(application(), ["apply", str(tmp_path / "out-recoding"), str(tmp_path / "few.csv"),
                      "--out", str(tmp_path / "few-again.csv")])  # fmt: skip
     assert "By itself this file is not 50-anonymous" in " ".join(done.output.split())
 

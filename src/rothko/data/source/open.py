@@ -14,7 +14,6 @@ from typing import Any
 
 from rothko.data.source.csv import CsvOptions, texts
 from rothko.data.source.formats import is_text, open_file
-from rothko.data.source.frames import open_frame
 from rothko.data.source.source import Source, stamp
 from rothko.errors import InputError
 from rothko.mistakes import said
@@ -38,6 +37,8 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
         before = stamp(Path(data))
         source = replace(open_file(Path(data), csv or CsvOptions()), _stamp=before)
     else:
+        from rothko.data.source.frames import open_frame  # what knows all dataframes takes a while to load
+
         source = open_frame(data)
     twice = [name for name, times in Counter(source.names).items() if times > 1]
     if twice and source.named:
