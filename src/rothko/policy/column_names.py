@@ -32,6 +32,10 @@ SHARED = {pattern: what for pattern, what in IDENTIFIERS.items() if what not in 
 """Of these, what several people may have: names, addresses, telephones."""
 NUMBER_OF_A_PERSON = "id|mrn|ssn"
 """Names of numbers that tell people apart, so that one which repeats tells that a person has several records."""
+OF_A_PERSON = {rf"^({_PERSON})s?$": "a person"} | {
+    pattern: what for pattern, what in IDENTIFIERS.items() if what in _DIFFERENT
+}
+"""Names of columns that tell people apart, few as they may be; `patient`, and not `patient sex`."""
 ABOUT = (
     r"type|kind|status|class|category|group|count|^num|number of|flag|has|is|rate|balance|country|city|state|county|"
     r"region|product|brand|company|school|hospital|department|course|file"

@@ -11,7 +11,8 @@ from rothko.data.schema import Role
 from rothko.data.source.source import PIECE_ROWS, Source
 from rothko.data.typed import WHOLE, stored_as_text, with_one_missing
 from rothko.errors import InputError
-from rothko.policy.column_names import MEASURES, NUMBER_OF_A_PERSON, SHARED, named
+from rothko.policy.appearance import ENOUGH
+from rothko.policy.column_names import MEASURES, NUMBER_OF_A_PERSON, OF_A_PERSON, SHARED, named
 from rothko.policy.policy import Policy
 
 
@@ -29,7 +30,7 @@ def repeated(source: Source, policy: Policy) -> str:
     told = []
     for name in names:
         values, records = _values(name, first[name], policy)
-        if 1 < values < records:
+        if _least(name) <= values < records:
             told.append(name)
     if not told:
         return ""
@@ -49,6 +50,14 @@ def _identifiers(policy: Policy) -> Iterator[str]:
         number, shared = named(NUMBER_OF_A_PERSON, name), named(SHARED, name) or named(MEASURES, name)
         if (column.role is Role.KEEP and number) or (column.role is Role.IDENTIFIER and (number or not shared)):
             yield name
+
+
+def _least(name: str) -> int:
+    """How many values a column has at least that tells people apart; few tell nobody, unless that is what it is called.
+
+    A sex or a ward was dropped for another reason.
+    """
+    return 2 if named(NUMBER_OF_A_PERSON, name) or named(OF_A_PERSON, name) else ENOUGH
 
 
 def _values(name: str, column: pa.ChunkedArray, policy: Policy) -> tuple[int, int]:
