@@ -91,7 +91,7 @@ def hint(name: object, known: Iterable[str]) -> str:
 
 
 _IN_PYTHON = {
-    **{f"--{name}": f"csv=CsvOptions({name}={{}})" for name in ("delimiter", "quote", "encoding", "header")},
+    **{f"--{name}": f"csv=CsvOptions({name}={{}})" for name in ("delimiter", "quote", "encoding", "header", "decimal")},
     "--show-values": "`values` of this error",
     "--force": "method={{'topdown': {{'force': {}}}}}",
 }

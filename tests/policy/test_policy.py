@@ -259,8 +259,8 @@ def test_wrong_hierarchy_in_python():
         ("keep", "columns.x: a column is a mapping such as {role: keep}, not 'keep'"),
         ("", "columns.x: a column is a mapping such as {role: keep}, not null"),
         (
-            "{role: keep, type: number}",
-            "columns.x: 'type' is only for role: quasi-identifier or sensitive, this column is 'keep'",
+            "{role: identifier, type: number}",
+            "columns.x: 'type' is only for role: quasi-identifier, sensitive or keep, this column is 'identifier'",
         ),
         ("{role: keep, order: [a]}", "columns.x: 'order' is only for role: quasi-identifier, this column is 'keep'"),
         ("{role: sensitive, weight: 2}", "columns.x: 'weight' is only for role: quasi-identifier"),
@@ -285,7 +285,7 @@ def test_wrong_columns(column, message):
     assert "more mistake" not in error
 
 
-@pytest.mark.parametrize("column", ["{role: sensitive, type: number}", "{role: keep, weight: 1, type: auto}"])
+@pytest.mark.parametrize("column", ["{role: sensitive, type: number}", "{role: keep, weight: 1, type: number}"])
 def test_what_other_roles_may_say(column):
     Policy.parse(with_column(column))
 
@@ -721,7 +721,7 @@ def test_the_schema_is_a_schema_and_accepts_the_example():
         ("{role: keep}", "{role: keep, weight: 2}"),
         ("{role: keep}", "{role: keep, hierarchy: flat}"),
         ("{role: keep}", "{role: keep, rol: keep}"),
-        ("{role: keep}", "{role: keep, type: date}"),
+        ("{role: identifier}", "{role: identifier, type: date}"),
         ("weight: 2", "weight: 0"),
         ("{mask: right}", "{mask: up}"),
         ("{mask: right}", "mask"),

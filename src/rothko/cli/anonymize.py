@@ -85,6 +85,7 @@ def anonymize(
     quote: options.Quote = None,
     encoding: options.Encoding = None,
     header: options.Header = None,
+    decimal: options.Decimal = None,
     recoding: Annotated[
         str | None,
         typer.Option(
@@ -115,7 +116,7 @@ def anonymize(
 
     if recoding is not None and no_recoding:
         raise InputError("--recoding and --no-recoding exclude each other; give one of them.")
-    csv = options.csv_options(delimiter, quote, encoding, header)
+    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
     words = unfiled.words() | options.workload(classify, regress, select, aggregate)
     words |= {"method": method, "publish": publish}
     table = Asked.of(data, policy, words, csv=csv)

@@ -30,6 +30,7 @@ def apply(
     quote: options.Quote = None,
     encoding: options.Encoding = None,
     header: options.Header = None,
+    decimal: options.Decimal = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -44,7 +45,7 @@ def apply(
     from rothko.cli import console
     from rothko.release.recoding.apply import apply_file
 
-    csv = options.csv_options(delimiter, quote, encoding, header)
+    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
     done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=memory)
     if as_json:
         console.json(done._asdict() | {"path": str(done.path)})

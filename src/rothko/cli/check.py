@@ -23,6 +23,7 @@ def check(
     quote: options.Quote = None,
     encoding: options.Encoding = None,
     header: options.Header = None,
+    decimal: options.Decimal = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     show_values: options.ShowValues = False,
@@ -35,7 +36,7 @@ def check(
     from rothko.cli import console
     from rothko.release.check import check as assess
 
-    csv = options.csv_options(delimiter, quote, encoding, header)
+    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
     found = assess(data, policy, threads=threads, csv=csv, **unfiled.words())
     if as_json:
         console.json(found.to_dict())

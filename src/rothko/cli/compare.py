@@ -55,6 +55,7 @@ class TableOptions:
     ] = None
     quote: options.Quote = None
     header: options.Header = None
+    decimal: options.Decimal = None
 
     def run(
         self, data: Path, delimiter: str | None, encoding: str | None, *, k: list[int], repeat: int, **common: Any
@@ -63,7 +64,7 @@ class TableOptions:
         from rothko.comparison.compare import compare as run
         from rothko.comparison.compare import most_private
 
-        csv = options.csv_options(delimiter, self.quote, encoding, self.header)
+        csv = options.csv_options(delimiter, self.quote, encoding, self.header, self.decimal)
         ls = options.wholes("--l", self.l, 2)
         common |= {"memory": self.memory, "csv": csv, "qi": options.names(self.qi)}
         common |= {"sensitive": options.names(self.sensitive), "missing": options.names(self.missing)}

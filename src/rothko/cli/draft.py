@@ -34,6 +34,7 @@ def draft(
     quote: options.Quote = None,
     encoding: options.Encoding = None,
     header: options.Header = None,
+    decimal: options.Decimal = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -48,7 +49,7 @@ def draft(
     from rothko.release.place import claim_files
     from rothko.release.staging import staging
 
-    csv = options.csv_options(delimiter, quote, encoding, header)
+    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
     out = None if out == "-" else out
     claim = claim_files([] if out is None else [out], overwrite=overwrite, inputs=[data])
     found = propose(data, csv=csv, missing=options.names(missing) or None, k=options.whole("--k", k, 2))

@@ -59,6 +59,7 @@ def evaluate(
     quote: options.Quote = None,
     encoding: options.Encoding = None,
     header: options.Header = None,
+    decimal: options.Decimal = None,
     as_json: options.Json = False,
     verbose: options.Verbose = False,
     show_values: options.ShowValues = False,
@@ -89,7 +90,7 @@ def evaluate(
             rows=None if rows is None else options.count("--rows", rows),
             seed=seed,
             threads=threads,
-            csv=options.csv_options(delimiter, quote, encoding, header),
+            csv=options.csv_options(delimiter, quote, encoding, header, decimal),
             progress=progress,
         )
     if as_json:

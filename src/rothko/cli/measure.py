@@ -45,6 +45,7 @@ def measure(
     quote: options.Quote = None,
     encoding: options.Encoding = None,
     header: options.Header = None,
+    decimal: options.Decimal = None,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
@@ -72,7 +73,7 @@ def measure(
     count = None if queries is None else options.count("--queries", queries)
     share = options.number("--selectivity", selectivity, 0)
     column = of if levels is None else sensitive_column(policy, of)
-    csv = options.csv_options(delimiter, quote, encoding, header)
+    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
     refuse(as_policy(policy).method, "rothko measure")
     pair = read_pair(original, release, policy, beside=[column] if column else [], threads=threads, csv=csv)
     lost = loss_of(pair)

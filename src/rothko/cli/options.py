@@ -152,12 +152,19 @@ Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether a CSV file has one; sniffed.", show_default=False)
 ]
 
+Decimal = Annotated[
+    str | None,
+    typer.Option("--decimal", help="What stands before decimals, a comma or a point.", show_default="a point"),
+]
 
-def csv_options(delimiter: str | None, quote: str | None, encoding: str | None, header: bool | None) -> CsvOptions:
+
+def csv_options(
+    delimiter: str | None, quote: str | None, encoding: str | None, header: bool | None, decimal: str | None
+) -> CsvOptions:
     r"""What a person said about the CSV file; ``\t`` means a tab."""
     from rothko.data.source.csv import CsvOptions
 
-    return CsvOptions("\t" if delimiter in ("\\t", "tab") else delimiter, quote, encoding, header)
+    return CsvOptions("\t" if delimiter in ("\\t", "tab") else delimiter, quote, encoding, header, decimal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

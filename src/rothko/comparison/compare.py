@@ -20,7 +20,6 @@ from rothko.comparison.trials import Bench, By, Frontier, Trial, each_once, roun
 from rothko.data.encode import Encoded
 from rothko.data.schema import match
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.open import open_source
 from rothko.engines.plan import as_bytes
 from rothko.errors import PolicyError, RothkoError
 from rothko.flow import feasible, grouped, read_encoded
@@ -29,6 +28,7 @@ from rothko.methods.classes import Classes
 from rothko.metrics.loss import loss
 from rothko.metrics.registry import COMPARED
 from rothko.policy.asked import AnyPolicy, Asked
+from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
 from rothko.policy.words import Roles, Words, takes
 from rothko.privacy import FrequencyLDiversity, KAnonymity
@@ -346,7 +346,7 @@ class TableBench(Bench[Policy, Classes, TableTrial]):
         **repeated: Any,
     ) -> TableBench:
         """Read and encode a table; how often trials are run is said as for any bench."""
-        source = open_source(data, asked=policy.columns)
+        source = opened(data, policy)
         match(source.names, policy, source.label)
         timings: dict[str, float] = {}
         cores = count_threads(threads)

@@ -37,6 +37,12 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def is_text_type(kind: pa.DataType) -> bool:
+    """Whether the values of a type are texts, however they are kept."""
+    plain = plain_type(kind)
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
+
+
 def as_plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same values in the plain type."""
     kind = column.type

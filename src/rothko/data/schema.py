@@ -40,6 +40,23 @@ OTHER_WORDS = {
 """What people who know ARX write."""
 
 
+class WrittenType(str):
+    """The type of a column whose values are written in a form of their own: ``date``, written ``%d.%m.%Y``.
+
+    >>> kind = WrittenType("date", "%d.%m.%Y")
+    >>> kind == "date", kind.form
+    (True, '%d.%m.%Y')
+    """
+
+    form: str
+
+    def __new__(cls, kind: str, form: str = "") -> WrittenType:
+        """A type, and the form."""
+        made = super().__new__(cls, kind)
+        made.form = form
+        return made
+
+
 class Column(Protocol):
     """What is asked of one column."""
 
@@ -50,7 +67,7 @@ class Column(Protocol):
 
     @property
     def type(self) -> str:
-        """How the values are read; ``auto`` looks at the data."""
+        """How the values are read; ``auto`` looks at the data. A :class:`WrittenType` says how they are written."""
         ...
 
     @property

@@ -32,6 +32,7 @@ from rothko.metrics.extent import Extent
 from rothko.metrics.published import Shown, read_shown
 from rothko.metrics.workload import combined
 from rothko.policy.draft import as_policy
+from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
 from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP, AnatomyRelease
@@ -177,7 +178,7 @@ def read_pair(
                 + (f"{nearest(name, released)}" if released else "the policy has none.")
             )
     anatomy = release if isinstance(release, Anatomy) else None
-    source = open_source(original, csv=policy.input.options(csv), asked=policy.columns)
+    source = opened(original, policy, csv=csv)
     shown = open_source(release if anatomy is None else anatomy.records, asked=policy.columns)
     table = _read_original(source, policy, beside)
     encoded = encode(typed(table, policy), policy, threads=count_threads(threads))

@@ -10,12 +10,13 @@ from typing import Any
 
 from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.open import open_either, open_source
+from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.errors import PolicyError
 from rothko.mistakes import said
 from rothko.policy.column import Column
 from rothko.policy.draft import Draft, as_policy
+from rothko.policy.opened import opened, written_by
 from rothko.policy.policy import Policy
 from rothko.policy.unnamed import refuse_unnamed
 from rothko.policy.words import BESIDE_A_POLICY, Words, fields_of, given, guessed, named_in, read_once, tasks
@@ -61,15 +62,15 @@ class Asked:
                     f"{said('--qi')}."
                 )
             source = open_source(data, csv=csv, asked=named_in(words))
-            return cls(Policy(**fields_of(source.names, words)), words, lambda: source)
+            told = Policy(**fields_of(source.names, words))
+            written = written_by(told, csv.decimal if csv else None, or_release=or_release)
+            return cls(told, words, lambda: written.opened(source))
         beside = [word for word in given(words) if word not in BESIDE_A_POLICY]
         if beside:
             extra = said(f"--{beside[0].replace('_', '-')}")
             raise PolicyError(f"Give a policy, or {said('--qi')} and what goes with it, not both: leave out {extra}.")
         asked = _changed(as_policy(policy), words)
-        read = asked.input.options(csv)
-        forms = [csv or CsvOptions(), read] if or_release else [read]
-        return cls(asked, None, lambda: open_either(data, forms, list(asked.columns)))
+        return cls(asked, None, lambda: opened(data, asked, csv=csv, or_release=or_release))
 
     @cached_property
     def source(self) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -11,13 +12,37 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     model_validator,
 )
 
 from rothko.data.hierarchy.spec import HierarchySpec
-from rothko.data.schema import Role
-from rothko.mistakes import MistakeError
-from rothko.policy.wording import ColumnType, mistakes_of
+from rothko.data.schema import Role, WrittenType
+from rothko.mistakes import MistakeError, show
+from rothko.policy.wording import FORMED, ColumnType, mistakes_of
+
+
+def _read_type(written: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """A type by its name, or with the form in which its values are written."""
+    if not isinstance(written, Mapping):
+        return written if isinstance(written, WrittenType) else handler(written)
+    if len(written) != 1 or next(iter(written)) not in FORMED:
+        raise MistakeError(f"a form is for a date or a timestamp, such as {{date: '%d.%m.%Y'}}, not {show(written)}")
+    [(kind, form)] = written.items()
+    if not isinstance(form, str):
+        raise MistakeError(f"must be text such as '%d.%m.%Y', not {show(form)}", at=(kind,))
+    from rothko.data.source.written import pattern_of  # importing a policy loads no Arrow
+
+    try:
+        pattern_of(kind, form)
+    except ValueError as error:
+        raise MistakeError(str(error), at=(kind,)) from None
+    return WrittenType(kind, form)
+
+
+def _write_type(kind: str) -> Any:
+    return {str(kind): kind.form} if isinstance(kind, WrittenType) else kind
 
 
 class Column(BaseModel):
@@ -28,7 +53,7 @@ class Column(BaseModel):
     role
         What the column is to somebody who tries to find a person.
     type
-        How the values are read; ``auto`` looks at the data.
+        How the values are read; ``auto`` looks at the data. ``{date: "%d.%m.%Y"}`` also says how they are written.
     hierarchy
         How the values are generalised; None ranks them on a line.
     order
@@ -47,7 +72,7 @@ class Column(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: Role
-    type: ColumnType = "auto"
+    type: Annotated[ColumnType, WrapValidator(_read_type), PlainSerializer(_write_type)] = "auto"
     hierarchy: (
         Annotated[HierarchySpec, PlainValidator(HierarchySpec.of), PlainSerializer(lambda spec: spec.short())] | None
     ) = None
@@ -66,11 +91,11 @@ class Column(BaseModel):
     @model_validator(mode="after")
     def _belongs_to_the_role(self) -> Self:
         takers = {key: [Role.QUASI_IDENTIFIER] for key in ("type", "hierarchy", "order", "weight")}
-        takers["type"] = [Role.QUASI_IDENTIFIER, Role.SENSITIVE]
+        takers["type"] = [Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.KEEP]
         takers["fold"] = [Role.SENSITIVE]
         for key, roles in takers.items():
             if self.role not in roles and getattr(self, key) != Column.model_fields[key].default:
-                names = " or ".join(roles)
+                names = ", ".join(roles[:-1]) + " or " * (len(roles) > 1) + roles[-1]
                 raise MistakeError(f"{key!r} is only for role: {names}, this column is {self.role.value!r}", key=key)
         return self
 

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from rothko.data.encode import rank
 from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.open import open_source
 from rothko.errors import InputError, PolicyError
 from rothko.mistakes import said
 from rothko.policy import yaml as yaml_lines
@@ -39,6 +38,7 @@ from rothko.policy.column import Column
 from rothko.policy.column_names import NUMBER_OF_A_PERSON, POSTAL, named
 from rothko.policy.input import InputForm
 from rothko.policy.policy import Policy
+from rothko.policy.spelling import read_spelled
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
 MANY = 15
@@ -148,12 +148,10 @@ def draft(
     if k is not None:
         KAnonymity(k=k)  # a k that cannot be is told before the data is read
     given = (missing,) if isinstance(missing, str) else tuple(missing or ())
-    source = open_source(data, csv=csv)
-    # Postal codes may begin with zeros; under the hierarchy that is proposed they are read as text, too.
-    table = source.read(as_text=[name for name in source.names if named(POSTAL, name)])
-    rows = table.num_rows
-    looks = look_at_all(table, given)
-    proposals = tuple(_propose(looks, source.label))
+    spelled = read_spelled(data, csv, given)
+    source, rows = spelled.source, spelled.table.num_rows
+    looks = look_at_all(spelled.table, given)
+    proposals = tuple(_propose(looks, source.label, spelled.types))
     by_role = {role: [look for look, p in zip(looks, proposals, strict=True) if p.column.role is role] for role in Role}
     known, sensitive = by_role[Role.QUASI_IDENTIFIER], by_role[Role.SENSITIVE]
     found = sorted({token for look in known + sensitive for token in look.tokens})
@@ -162,14 +160,15 @@ def draft(
         columns={p.name: p.column for p in proposals},
         privacy=tuple(privacy),
         missing=tuple(dict.fromkeys((*given, *found))),
-        input=InputForm() if source.form is None else InputForm.of(source.form),
+        input=InputForm(decimal=spelled.decimal) if source.form is None else InputForm.of(source.form),
     )
     header = (
         []
         if source.named
         else [f"The first line is taken for names; if it is a record, use {said('--header', False)}."]
     )
-    notes = [*source.notes, *header, *_notes_on_values(known + sensitive), *_notes_on_roles(by_role, proposals)]
+    notes = [*source.notes, *header, *spelled.notes]
+    notes += [*_notes_on_values(known + sensitive), *_notes_on_roles(by_role, proposals)]
     notes += _notes_on_privacy(rows, k or default_k(rows), k is not None, sensitive)
     return Draft(policy, proposals, rows, _unique(known, rows), tuple(notes))
 
@@ -181,8 +180,8 @@ def _diversity(look: Look) -> DistinctLDiversity:
 # ── what is proposed ─────────────────────────────────────────────────────────────────────────────
 
 
-def _generalised(look: Look) -> tuple[dict[str, Any], str]:
-    """Choose how a quasi-identifier is read and generalised, and say it; nothing ranks its values on a line."""
+def _generalised(look: Look, read_as: str) -> tuple[dict[str, Any], str]:
+    """Choose how a quasi-identifier is generalised, and say it; nothing ranks its values on a line."""
     distinct = len(look.values)
     if look.kind == "text":
         postal = bool(named(POSTAL, look.name))
@@ -194,13 +193,13 @@ def _generalised(look: Look) -> tuple[dict[str, Any], str]:
         if distinct > READABLE:
             return {**read, "hierarchy": "auto"}, "; grouped by the alphabet, so name a better hierarchy if you can"
         return read, ""
-    read = {"type": look.kind} if look.stored_as_text else {}
+    read = {} if read_as == "auto" else {"type": read_as}
     if look.kind in PERIODS and distinct > ENOUGH:
         return {**read, "hierarchy": {"dates": PERIODS[look.kind]}}, f"; grouped by {', '.join(PERIODS[look.kind])}"
     return read, ""
 
 
-def _propose(looks: Sequence[Look], label: str) -> Iterator[Proposal]:
+def _propose(looks: Sequence[Look], label: str, types: Mapping[str, str]) -> Iterator[Proposal]:
     roles = [role_of(look) for look in looks]
     if not any(role is Role.QUASI_IDENTIFIER for role, _ in roles):
         # A policy needs one, and where all records are alike it costs nothing.
@@ -211,9 +210,10 @@ def _propose(looks: Sequence[Look], label: str) -> Iterator[Proposal]:
             "name or its values; if you know better, write a policy by hand."
         )
     for look, (role, why) in zip(looks, roles, strict=True):
-        given, how = _generalised(look) if role is Role.QUASI_IDENTIFIER else ({}, "")
-        if role is Role.SENSITIVE and look.stored_as_text:
-            given = {"type": look.kind}
+        read_as = types.get(look.name, look.kind if look.stored_as_text else "auto")
+        given, how = _generalised(look, read_as) if role is Role.QUASI_IDENTIFIER else ({}, "")
+        if (role is Role.SENSITIVE or (role is Role.KEEP and look.name in types)) and read_as != "auto":
+            given = {"type": read_as}
         if role is Role.SENSITIVE and look.folds:
             given, how = {"fold": True}, "; values that differ in case, blanks or Unicode form alone count as one"
         column = Column(role=role, **given)

@@ -25,6 +25,8 @@ class InputForm(BaseModel):
         Such as ``utf-16`` or ``latin-1``.
     header
         Whether the first line holds names.
+    decimal
+        What stands before the decimals of numbers: a point, or a comma.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class InputForm(BaseModel):
     quote: str | None = None
     encoding: str | None = None
     header: bool | None = Field(default=None, strict=True)
+    decimal: str | None = None
 
     @field_validator("delimiter", "quote", mode="before")
     @classmethod
@@ -45,6 +48,13 @@ class InputForm(BaseModel):
         sign = "\t" if sign in ("tab", "\\t") else sign
         if sign is not None and (not isinstance(sign, str) or len(sign) != 1):
             raise MistakeError(f"must be one character, or tab, not {show(sign)}")
+        return sign
+
+    @field_validator("decimal", mode="before")
+    @classmethod
+    def _point_or_comma(cls, sign: Any) -> Any:
+        if sign not in (None, ".", ","):
+            raise MistakeError(f"must be '.' or ',', not {show(sign)}")
         return sign
 
     @field_validator("encoding")

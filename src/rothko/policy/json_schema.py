@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from rothko.data.hierarchy.spec import EXAMPLES, DateUnit, HierarchySpec
 from rothko.data.schema import Role
 from rothko.policy.entries import engines, is_needed, methods, parameters_of, requirements, tasks
-from rothko.policy.wording import ColumnType, Publish, RowOrder
+from rothko.policy.wording import FORMED, ColumnType, Publish, RowOrder
 
 
 def json_schema() -> dict[str, Any]:
@@ -31,13 +31,14 @@ def json_schema() -> dict[str, Any]:
                 "quote": {"type": "string", "minLength": 1, "maxLength": 1},
                 "encoding": {"type": "string"},
                 "header": {"type": "boolean"},
+                "decimal": {"enum": [".", ","]},
             },
             [],
         ),
     }
     column = {
         "role": {"enum": [role.value for role in Role]},
-        "type": {"enum": list(get_args(ColumnType))},
+        "type": {"anyOf": [{"enum": list(get_args(ColumnType))}, _dates_schema()]},
         "hierarchy": _hierarchy_schema(),
         "order": {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, {"type": "null"}]},
         "weight": {"type": "number", "exclusiveMinimum": 0},
@@ -47,7 +48,7 @@ def json_schema() -> dict[str, Any]:
     roles = [
         {"if": {"properties": {"role": {"const": "quasi-identifier"}}}, "else": {"properties": only_qi}},
         {
-            "if": {"properties": {"role": {"enum": ["identifier", "keep"]}}},
+            "if": {"properties": {"role": {"const": "identifier"}}},
             "then": {"properties": {"type": {"const": "auto"}}},
         },
         {"if": {"properties": {"role": {"const": "sensitive"}}}, "else": {"properties": {"fold": {"const": False}}}},
@@ -61,6 +62,12 @@ def json_schema() -> dict[str, Any]:
             "branch": _BRANCH_SCHEMA,
         },
     }
+
+
+def _dates_schema() -> dict[str, Any]:
+    """Describe a type with the form in which its values are written."""
+    form = {"type": "string", "description": "such as %d.%m.%Y"}
+    return _object_schema(dict.fromkeys(FORMED, form), []) | {"minProperties": 1, "maxProperties": 1}
 
 
 def _object_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:

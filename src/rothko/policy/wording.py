@@ -11,6 +11,8 @@ from rothko.data.schema import Role
 from rothko.mistakes import KeyPath, Mistake, MistakeError, hint, show
 
 ColumnType = Literal["auto", "number", "text", "date", "timestamp"]
+FORMED = ("date", "timestamp")
+"""Types whose values may be written in a form of their own."""
 Publish = Literal["range", "region", "mean", "bounds"]
 RowOrder = Literal["random", "keep"]
 
@@ -26,7 +28,7 @@ EXAMPLES = {
     "privacy": "for example privacy: [{k-anonymity: {k: 10}}]",
 }
 """What a key that is missing or empty may hold."""
-PARTS = {"csv": ["escape-formulas"], "input": ["delimiter", "quote", "encoding", "header"]}
+PARTS = {"csv": ["escape-formulas"], "input": ["delimiter", "quote", "encoding", "header", "decimal"]}
 """Keys of the policy that are mappings → their own keys."""
 _MESSAGES = {
     "model_type": "a column is a mapping such as {role: keep}",

@@ -23,6 +23,8 @@ from rothko.errors import InputError
 from rothko.mistakes import said
 
 DELIMITERS = (",", ";", "\t", "|")
+DECIMALS = (".", ",")
+"""What may stand before the decimals of a number."""
 SAMPLE_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 20
 """How much of a file is parsed at a time, and the longest line."""
@@ -38,6 +40,8 @@ class CsvOptions:
     quote: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    decimal: str | None = None
+    """What stands before the decimals of numbers, a point or a comma; a point where it is None."""
 
 
 def check_encoding(encoding: str) -> None:
@@ -64,6 +68,8 @@ class CsvDialect:
     """Whether the names are surely names; what is taken for the header may be a record."""
     weights: tuple[float, ...] = ()
     """By column: the bytes that it takes in an Arrow table for each byte of the file, in the first rows."""
+    decimal: str = "."
+    """What stands before the decimals of its numbers."""
 
     def told(self, path: Path, said: CsvOptions) -> CsvOptions:
         """What must be said of a file again: all that is not as most files are written, and whether it has a header."""
@@ -73,6 +79,7 @@ class CsvDialect:
             quote=None if self.quote == '"' else self.quote,
             encoding=None if codecs.lookup(self.encoding).name in ("utf-8", "ascii") else self.encoding,
             header=said.header if self.header else False,
+            decimal=None if self.decimal == "." else self.decimal,
         )
 
     @classmethod
@@ -80,6 +87,9 @@ class CsvDialect:
         """Look at the beginning of a file."""
         encoding = options.encoding or _byte_order_mark(path) or "utf-8"
         check_encoding(encoding)
+        decimal = options.decimal or "."
+        if decimal not in DECIMALS:
+            raise InputError("What stands before the decimals must be a point or a comma.")
         start, whole = _first_lines(path, encoding)
         quote = options.quote or '"'
         if len(quote) != 1 or (options.delimiter is not None and len(options.delimiter) != 1):
@@ -94,7 +104,7 @@ class CsvDialect:
             raise InputError(f"{path.name} has no header in its first line.")
         header = options.header
         if header is None:
-            header = not any(NUMBER.fullmatch(cell.strip()) for cell in first)
+            header = not any(NUMBER.fullmatch(cell.strip().replace(decimal, ".")) for cell in first)
         names = tuple(first) if header else tuple(f"column{i}" for i in range(len(first)))
         if not all(name.strip() for name in names):
             raise InputError(f"{path.name}: column {1 + [bool(n.strip()) for n in names].index(False)} has no name.")
@@ -110,7 +120,8 @@ class CsvDialect:
             if all(len(row) > i and (not row[i] or WHOLE.fullmatch(row[i])) for row in sample)
         )
         named = not header or bool(options.header) or _are_names(first, sample)
-        return cls(delimiter, quote, encoding, header, names, numbers, notes, named, _weights(sample, len(names)))
+        weights = _weights(sample, len(names))
+        return cls(delimiter, quote, encoding, header, names, numbers, notes, named, weights, decimal)
 
 
 def _has_tabs(path: Path) -> bool:

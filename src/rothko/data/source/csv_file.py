@@ -95,8 +95,11 @@ class CsvFile:
                 raise self._explained(columns, quoted) from None
         done = {name for name in columns if name in as_text or table[name].type != pa.string()}
         with ThreadPoolExecutor() as pool:
-            read = pool.map(lambda name: table[name] if name in done else typed_text(table[name]), columns)
+            read = pool.map(lambda name: table[name] if name in done else self._typed(table[name]), columns)
             return pa.table(dict(zip(columns, read, strict=True)))
+
+    def _typed(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        return typed_text(column, self.dialect.decimal)
 
     def settle(self, columns: Sequence[str], as_text: Collection[str]) -> CsvTypes:
         """The types that :meth:`read` gives the columns, from one pass over the file that holds a block at a time."""
@@ -116,7 +119,7 @@ class CsvFile:
         quoted: bool,
         kinds: Mapping[str, pa.DataType],
     ) -> CsvTypes:
-        guesses = {name: Guess() for name in columns if name not in as_text and name not in kinds}
+        guesses = {name: Guess(self.dialect.decimal) for name in columns if name not in as_text and name not in kinds}
         rows = 0
         for block in self._blocks(columns, quoted, kinds):
             rows += block.num_rows
@@ -193,6 +196,7 @@ class CsvFile:
             },
             include_columns=[numbers[self.dialect.names.index(name)] for name in columns],
             null_values=[""],
+            decimal_point=self.dialect.decimal,
             strings_can_be_null=True,
         )
         return read, parse, convert

@@ -19,23 +19,29 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
 
 
-def typed_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def typed_text(column: pa.ChunkedArray, decimal: str = ".") -> pa.ChunkedArray:
     """A text column as whole numbers, numbers, dates or timestamps where all its values are that; else as it is.
+
+    Parameters
+    ----------
+    decimal
+        What stands before the decimals of a number; where it is a comma, what has a point is none.
 
     >>> [str(typed_text(pa.chunked_array([words])).type) for words in (["1", "20"], ["1.5", "2"], ["01", "2"])]
     ['int64', 'double', 'string']
     """
-    return Guess().look(column)
+    return Guess(decimal).look(column)
 
 
 class Guess:
     """What a column of text holds, as far as it was looked at; the first 100 values decide what it may be at all."""
 
-    def __init__(self) -> None:
+    def __init__(self, decimal: str = ".") -> None:
         self.kind: pa.DataType | None = None
         """The type so far; None while every value is missing."""
         self._pattern: re.Pattern[str] | None = None
         self._seen = 0
+        self._decimal = decimal
 
     def look(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """Look at more of the column; it comes back as the type that fits all so far."""
@@ -48,7 +54,7 @@ class Guess:
             if found is not None:
                 return found
             self.kind = pa.float64()
-        found = _as_numbers(column) if self.kind == pa.float64() else _cast(column, self.kind)
+        found = self._as_numbers(column) if self.kind == pa.float64() else _cast(column, self.kind)
         if found is None:
             self.kind = pa.string()
         return column if found is None else found
@@ -57,6 +63,8 @@ class Guess:
         first = column.slice(0, 100)
         values = (first if first.null_count == 0 else column.drop_null()).slice(0, 100 - self._seen).to_pylist()
         self._seen += len(values)
+        if self._decimal != ".":
+            values = [_with_point(text, self._decimal) for text in values]
         if values and self._pattern is None:
             kinds = {NUMBER: pa.int64(), DATE: pa.date32(), TIMESTAMP: pa.timestamp("us")}
             fits = [pattern for pattern in kinds if pattern.fullmatch(values[0])]
@@ -64,6 +72,18 @@ class Guess:
             self.kind = kinds[self._pattern] if fits else pa.string()
         if self._pattern is not None and not all(self._pattern.fullmatch(text) for text in values):
             self.kind = pa.string()
+
+    def _as_numbers(self, column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+        if self._decimal == ".":
+            return _as_numbers(column)
+        if pc.any(pc.match_substring(column, "."), min_count=0).as_py():
+            return None
+        return _as_numbers(pc.replace_substring(column, self._decimal, "."))
+
+
+def _with_point(text: str, decimal: str) -> str:
+    """A number with a point before its decimals; what has one already is no number, and none comes of it."""
+    return text.replace(".", " ").replace(decimal, ".")
 
 
 def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
-from rothko.data.source.open import open_source
 from rothko.engines.plan import BASELINE, as_bytes, available_memory
 from rothko.errors import VerificationError
+from rothko.policy.opened import opened
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.formats.table import ENDINGS
 from rothko.release.meant import Meant
@@ -83,7 +83,7 @@ def apply_file(
     inputs = (Path(data), phi_file, *beside)
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
-    source = open_source(data, csv=phi.policy.input.options(csv), asked=phi.policy.columns)
+    source = opened(data, phi.policy, csv=csv)
     limit = available_memory() if granted is None else granted
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
     # Compressed files are several times larger in memory, and so are the copies on the way.

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from rothko.data.line import as_text
 from rothko.data.schema import written_as_text
-from rothko.data.source.open import open_source
 from rothko.data.typed import typed
+from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
 from rothko.release.publish import ROOT, Published
 from rothko.release.recoding.attribute import Attribute
@@ -28,7 +28,7 @@ def write_hierarchies(
     data: Any,
 ) -> list[Path]:
     """Write what the parts of each quasi-identifier show of the values of a table; the files."""
-    source = open_source(data, csv=policy.input.options(), asked=policy.columns)
+    source = opened(data, policy)
     table = typed(source.read(as_text=written_as_text(policy)), policy)
     target.mkdir(parents=True, exist_ok=True)
     written = []

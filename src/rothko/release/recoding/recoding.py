@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 from rothko import json_text
 from rothko.data.encode import Encoded
 from rothko.data.schema import match, written_as_text
-from rothko.data.source.open import open_source
 from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, RothkoError
 from rothko.methods.classes import ColumnClasses, Cuts, TreeClasses
+from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
 from rothko.release.place import LARGE_ENDINGS, claim_files, large_files, recoding_file
 from rothko.release.publish import Published
@@ -160,7 +160,7 @@ class Recoding:
 
         Records that cannot be placed show ``*`` in every quasi-identifier.
         """
-        source = open_source(data, csv=self.policy.input.options(), asked=self.policy.columns)
+        source = opened(data, self.policy)
         table, _ = self.apply_table(source.read(as_text=written_as_text(self.policy)), source.label)
         return source.restore(pa.table({name: rebuilt(column) for name, column in columns_of(table)}))
 
