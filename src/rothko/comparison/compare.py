@@ -131,7 +131,7 @@ def compare(
     threads: int | None = None,
     memory: int | str | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = silent,
+    progress: Progress | bool = silent,
     **words: Unpack[Roles],
 ) -> TableFrontier:
     """Run methods at several k, or several l, on one table, and measure what each loses.
@@ -154,6 +154,8 @@ def compare(
         frequency-l-diversity of every sensitive column is added. One of k and l may have several values.
     repeat
         How often each trial is run; the best time counts.
+    progress
+        As for :func:`rothko.anonymize`: True is a bar.
 
     Examples
     --------
@@ -180,12 +182,15 @@ def compare(
         return [(name, one.but(method=method)) for one in some for name, method in chosen.items()]
 
     varied(asked.policy)  # what is wrong is told before the table is read
-    settled = asked.settled(released=False)
-    bench = TableBench.of(
-        asked.source, settled, seed=seed, threads=threads, memory=memory, repeat=repeat, progress=progress
-    )
-    policies = varied(settled)
-    return bench.frontier(by, bench.run([(empty(name, one), one) for name, one in policies], progress))
+    from rothko.kernels.compiling import told
+
+    with told(progress) as report:
+        settled = asked.settled(released=False)
+        bench = TableBench.of(
+            asked.source, settled, seed=seed, threads=threads, memory=memory, repeat=repeat, progress=report
+        )
+        policies = varied(settled)
+        return bench.frontier(by, bench.run([(empty(name, one), one) for name, one in policies], report))
 
 
 @takes(Roles)
@@ -202,7 +207,7 @@ def most_private(
     threads: int | None = None,
     memory: int | str | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = silent,
+    progress: Progress | bool = silent,
     **words: Unpack[Roles],
 ) -> TableFrontier:
     """Find, for each method, the largest k (or l) whose GCP stays within a bound.
@@ -243,19 +248,22 @@ def most_private(
         return fixed, _methods(policy, methods)
 
     varied(asked.policy)  # what is wrong is told before the table is read
-    settled = asked.settled(released=False)
-    fixed, chosen = varied(settled)
-    bench = TableBench.of(
-        asked.source, settled, seed=seed, threads=threads, memory=memory, warm_up=False, progress=progress
-    )
+    from rothko.kernels.compiling import told
+
     trials: list[TableTrial] = []
     largest = []
-    for i, (name, method) in enumerate(chosen.items()):
-        progress("compare", i * bench.rows, len(chosen) * bench.rows)
-        found, tried = bench.largest(name, fixed.but(method=method), by, max_loss)
-        trials += tried
-        largest.append(found)
-    progress("compare", 1, 1)
+    with told(progress) as report:
+        settled = asked.settled(released=False)
+        fixed, chosen = varied(settled)
+        bench = TableBench.of(
+            asked.source, settled, seed=seed, threads=threads, memory=memory, warm_up=False, progress=report
+        )
+        for i, (name, method) in enumerate(chosen.items()):
+            report("compare", i * bench.rows, len(chosen) * bench.rows)
+            found, tried = bench.largest(name, fixed.but(method=method), by, max_loss)
+            trials += tried
+            largest.append(found)
+        report("compare", 1, 1)
     order = {name: i for i, name in enumerate(chosen)}
     trials.sort(key=lambda trial: (trial.at(by), order[trial.method]))
     return replace(bench.frontier(by, trials), max_loss=float(max_loss), largest=tuple(largest))

@@ -147,7 +147,7 @@ def evaluate(
     seed: int = 0,
     threads: int | None = None,
     csv: CsvOptions | None = None,
-    progress: Progress = silent,
+    progress: Progress | bool = silent,
     **words: Unpack[Words],
 ) -> tuple[Evaluation, ...]:
     """Train models on original records and on releases of them, and score them; one result for each target.
@@ -175,6 +175,8 @@ def evaluate(
         the same by Median Mondrian as ``median``.
     rows
         Evaluate on so many records, drawn at random; on all by default.
+    progress
+        As for :func:`rothko.anonymize`: True is a bar.
 
     Examples
     --------
@@ -195,17 +197,17 @@ def evaluate(
     table = _read(asked.source, policy, rows, seed)
     compared = {name: _to_train(other) for name, other in compared.items()}
     total = sum(folds * (1 + len(compared)) * len(chosen[id(task)]) for task in tasks)
-    done = 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        progress("evaluate", done, total)
-
     from rothko.kernels.compiling import told
 
-    progress("evaluate", 0, total)
-    with told(progress):
+    with told(progress) as report:
+        done = 0
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            report("evaluate", done, total)
+
+        report("evaluate", 0, total)
         return tuple(
             _evaluate(table, policy, task, compared, chosen[id(task)], folds, form, seed, threads, step)
             for task in tasks

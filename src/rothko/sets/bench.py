@@ -105,7 +105,7 @@ def compare(
     repeat: int = 1,
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress | bool = silent,
 ) -> SetFrontier:
     """Run methods at several k on the same records, and measure what each keeps. Nothing is released.
 
@@ -117,6 +117,8 @@ def compare(
         Names, names with options as ``{name: {option: value}}``, or methods.
     repeat
         How often each trial is run; the best time counts.
+    progress
+        True for a bar, as for :func:`rothko.sets.anonymize`.
     seed
         The same seed gives the same numbers, also for (k,1)-anonymity: what is drawn is not released.
 
@@ -137,32 +139,35 @@ def compare(
     chosen: dict[str, SetMethod] = each_once(methods, as_method, "set-mondrian and set-two-phase")
     timings: dict[str, float] = {}
     cores = count_threads(threads)
-    progress("read", 0, 1)
-    with timed(timings, "read"):
-        records = read_records(data, reading, utility=utility)
-    progress("read", 1, 1)
-    if records.count == 0:
-        raise InputError("There are no records.")
+    from rothko.kernels.compiling import told
 
-    def run(asked: Asked, report: Callable[[int], None]) -> Shown:
-        method, requirement = asked
-        return group(method, records, requirement.k, seed=seed, threads=cores, progress=report)
+    with told(progress) as report:
+        report("read", 0, 1)
+        with timed(timings, "read"):
+            records = read_records(data, reading, utility=utility)
+        report("read", 1, 1)
+        if records.count == 0:
+            raise InputError("There are no records.")
 
-    def measure(asked: Asked, shown: Shown) -> Mapping[str, Any]:
-        release = released(records, *asked, shown, seed=seed, threads=cores, timings={}).verified()
-        return {"metrics": release.metrics, "achieved": release.certificate["requirement"]["achieved"]}
+        def run(asked: Asked, more: Callable[[int], None]) -> Shown:
+            method, requirement = asked
+            return group(method, records, requirement.k, seed=seed, threads=cores, progress=more)
 
-    bench: Bench[Asked, Shown, SetTrial] = Bench(
-        rows=records.count, timings=timings, check=lambda asked: check_feasible(records, asked[1]), group=run,
-        measure=measure, repeat=repeat,
-    )  # fmt: skip
-    trials = [
-        (SetTrial(method=name, requirement=method.requirement.name, k=value), (method, method.meeting(value)))
-        for value in values
-        for name, method in chosen.items()
-    ]
-    return SetFrontier(
-        records=records.count, items=int((records.frequencies() > 0).sum()), instances=len(records.items),
-        utility=records.total_utility(), trials=bench.run(trials, progress), timings=timings, seed=seed, threads=cores,
-        notes=records.notes,
-    )  # fmt: skip
+        def measure(asked: Asked, shown: Shown) -> Mapping[str, Any]:
+            release = released(records, *asked, shown, seed=seed, threads=cores, timings={}).verified()
+            return {"metrics": release.metrics, "achieved": release.certificate["requirement"]["achieved"]}
+
+        bench: Bench[Asked, Shown, SetTrial] = Bench(
+            rows=records.count, timings=timings, check=lambda asked: check_feasible(records, asked[1]), group=run,
+            measure=measure, repeat=repeat,
+        )  # fmt: skip
+        trials = [
+            (SetTrial(method=name, requirement=method.requirement.name, k=value), (method, method.meeting(value)))
+            for value in values
+            for name, method in chosen.items()
+        ]
+        return SetFrontier(
+            records=records.count, items=int((records.frequencies() > 0).sum()), instances=len(records.items),
+            utility=records.total_utility(), trials=bench.run(trials, report), timings=timings, seed=seed,
+            threads=cores, notes=records.notes,
+        )  # fmt: skip
