@@ -140,11 +140,12 @@ class _Grouped:
 class _Extent:
     """Where the records of each class lie on a line: their extremes, and how many have no value."""
 
-    def __init__(self, grouped: _Grouped, low: NDArray[Any], high: NDArray[Any], there: NDArray[np.bool_]) -> None:
+    def __init__(self, grouped: _Grouped, low: NDArray[Any], high: NDArray[Any], values: pa.Array) -> None:
         ends = np.finfo(low.dtype) if low.dtype.kind == "f" else np.iinfo(low.dtype)
         self.absent = np.zeros(len(grouped.held), dtype=np.int64)
         self.some = np.ones(len(grouped.held), dtype=np.bool_)
-        if not there.all():
+        if values.null_count:
+            there = ~_absent(values)
             self.absent = grouped.reduced(np.add, (~there).astype(np.int64), 0)
             self.some = grouped.reduced(np.logical_or, there, False)
             low, high = np.where(there, low, ends.max), np.where(there, high, ends.min)
@@ -160,18 +161,17 @@ def _refuse_outside(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
     """Refuse classes that publish less of a line than their records reach over."""
-    there = held.low.is_valid().to_numpy(zero_copy_only=False)
     for column in columns:
         of_class = column.of_class[grouped.held]
         if _is_mean(line, column):
-            holds = _near(column, held.low, there, grouped, of_class)
+            holds = _near(column, held.low, grouped, of_class)
         elif pa.types.is_string(column.values.type):
             labels = _Labels(column.values, held.low.type, connection)
-            low, high, *ends = _comparable([held.low, held.high, *labels.ends])
-            holds = labels.hold(_Extent(grouped, low, high, there), ends, of_class)
+            low, high, words = _comparable([held.low, held.high, labels.words])
+            holds = labels.hold(_Extent(grouped, low, high, held.low), words, of_class)
         else:
             low, high, bound = _comparable([held.low, held.high, column.values.cast(held.low.type)])
-            extent = _Extent(grouped, low, high, there)
+            extent = _Extent(grouped, low, high, held.low)
             first = column.name == bounds_names(line.name)[0]
             reaches = bound[of_class] <= extent.low if first else bound[of_class] >= extent.high
             holds = np.where(_absent(column.values)[of_class], extent.absent > 0, (extent.absent == 0) & reaches)
@@ -189,7 +189,6 @@ def _absent(values: pa.Array) -> NDArray[np.bool_]:
 def _near(
     column: Published,
     values: pa.Array,
-    there: NDArray[np.bool_],
     grouped: _Grouped,
     of_class: NDArray[np.integer],
 ) -> NDArray[np.bool_]:
@@ -197,7 +196,7 @@ def _near(
 
     Numbers are divided by that of all records before, for the sum of two may be larger than any number.
     """
-    count = max(len(values), 1)
+    count, there = max(len(values), 1), ~_absent(values)
     if pa.types.is_float32(values.type):  # a short float is the number that it is written as
         values = as_text(values)
     numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -213,59 +212,59 @@ def _near(
 
 
 class _Labels:
-    """Labels as a reader reads them: values by themselves, ranges, regions, the root, or none.
+    """Labels as a reader reads them: ranges, values by themselves, which are ranges of one, regions, the root, or none.
 
-    :attr:`ends` has what each says in values of the line: its first, its last, and the only one.
+    :attr:`words` has the values that they name: both of each range and region, then those that stand alone.
     """
 
     def __init__(self, labels: pa.Array, kind: pa.DataType, connection: duckdb.DuckDBPyConnection) -> None:
-        first, last, end = _spans(labels)
-        connection.register("typed", pa.table({"value": pa.array([], kind)}))
-        [name] = connection.sql("SELECT value FROM typed").types
-        connection.register(
-            "labels", pa.table({"i": np.arange(len(labels)), "label": labels, "first": first, "last": last})
-        )
-        found = connection.sql(
-            f"SELECT i, TRY_CAST(first AS {name}) AS first, TRY_CAST(last AS {name}) AS last, "
-            f"CASE WHEN first IS NULL THEN TRY_CAST(label AS {name}) END AS label FROM labels"
-        ).to_arrow_table()
-        connection.unregister("typed")
-        connection.unregister("labels")
-        found = found.take(pc.sort_indices(found["i"]))
-        self.ends = [_as_kind(found[part].combine_chunks(), kind) for part in ("first", "last", "label")]
+        is_span, named, self._open = _spans(labels)
+        texts = pa.concat_arrays([named, labels.filter(pa.array(~is_span))])
+        self.words = _read(texts, kind, connection)
+        self._known = ~_absent(self.words)
+        alone = len(named) + np.cumsum(~is_span) - 1
+        self._first = np.where(is_span, 2 * np.cumsum(is_span) - 2, alone)
+        """Place of the first word of each label."""
+        self._last = self._first + is_span
         self._nothing = _absent(labels)
         self._root = _true(pc.equal(labels, ROOT))
-        self._closed, self._open = _true(pc.equal(end, "]")), _true(pc.equal(end, ")"))
-        self._below, self._above = _true(pc.equal(first, "-inf")), _true(pc.equal(last, "inf"))
-        self._known = [~_absent(one) for one in self.ends]
+        self._below, self._above = (_true(pc.equal(texts, word)) for word in ("-inf", "inf"))
 
-    def hold(self, extent: _Extent, ends: Sequence[NDArray[Any]], of_class: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Whether each class lies in its label."""
-        first, last, alone = (end[of_class] for end in ends)
-        begins, finishes, single = (known[of_class] for known in self._known)
-        within = begins & finishes & (first <= extent.low) & (last >= extent.high)
-        inside = (self._below[of_class] | (begins & (first <= extent.low))) & (
-            self._above[of_class] | (finishes & (last > extent.high))
-        )
-        equal = single & (extent.low == extent.high) & (extent.low == alone)
-        told = np.select([self._closed[of_class], self._open[of_class]], [within, inside], equal)
+    def hold(self, extent: _Extent, words: NDArray[Any], of_class: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Whether each class lies in its label, given the words as numbers that compare as they do."""
+        first, last = self._first[of_class], self._last[of_class]
+        begins = self._known[first] & (words[first] <= extent.low)
+        told = begins & self._known[last] & (words[last] >= extent.high)
+        if self._open.any():
+            finishes = self._above[last] | (self._known[last] & (words[last] > extent.high))
+            told = np.where(self._open[of_class], (self._below[first] | begins) & finishes, told)
         present = (extent.absent == 0) & extent.some & told
-        return np.select(
-            [self._nothing[of_class], self._root[of_class]], [~extent.some, np.ones(len(told), dtype=np.bool_)], present
-        )
+        return np.where(self._nothing[of_class], ~extent.some, self._root[of_class] | present)
 
 
-def _spans(labels: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Of ranges and regions, whose values need no quotes: first, last, and the sign at the end; else nothing."""
-    opens = pc.is_in(pc.utf8_slice_codeunits(labels, 0, 1), pa.array(["[", "("]))
-    end = pc.utf8_slice_codeunits(labels, -1)
-    two = pc.and_(pc.equal(pc.count_substring(labels, ","), 1), pc.equal(pc.count_substring(labels, ", "), 1))
-    is_span = _true(pc.and_(pc.and_(opens, pc.is_in(end, pa.array(["]", ")"]))), two))
-    words = pc.list_flatten(pc.split_pattern(labels.filter(pa.array(is_span)), ", "))
-    place = pa.array((np.cumsum(is_span) - 1) * 2, mask=~is_span)
-    first = pc.utf8_slice_codeunits(words.take(place), 1)
-    last = pc.utf8_slice_codeunits(words.take(pc.add(place, 1)), 0, -1)
-    return first, last, pc.if_else(pa.array(is_span), end, pa.scalar(None, pa.string()))
+def _spans(labels: pa.Array) -> tuple[NDArray[np.bool_], pa.Array, NDArray[np.bool_]]:
+    """Which labels are ranges or regions, whose values need no quotes; the two values of each; which end open."""
+    texts = labels.cast(pa.binary())
+    begin, end = pc.binary_slice(texts, 0, 1), pc.binary_slice(texts, -1)
+    closed, opened = _true(pc.equal(end, b"]")), _true(pc.equal(end, b")"))
+    inner = pc.binary_slice(texts, 1, -1)
+    two = pc.and_(pc.equal(pc.count_substring(inner, ","), 1), pc.match_substring(inner, ", "))
+    is_span = _true(pc.and_(pc.is_in(begin, pa.array([b"[", b"("])), two)) & (closed | opened)
+    words = pc.list_flatten(pc.split_pattern(inner.filter(pa.array(is_span)), ", "))
+    return is_span, words.cast(pa.string()), is_span & opened
+
+
+def _read(texts: pa.Array, kind: pa.DataType, connection: duckdb.DuckDBPyConnection) -> pa.Array:
+    """Texts as SQL reads them, in a type; nothing where one is no value of it."""
+    connection.register("typed", pa.table({"value": pa.array([], kind)}))
+    [name] = connection.sql("SELECT value FROM typed").types
+    connection.register("texts", pa.table({"i": np.arange(len(texts)), "text": texts}))
+    found = connection.sql(f"SELECT i, TRY_CAST(text AS {name}) AS value FROM texts").to_arrow_table()
+    connection.unregister("typed")
+    connection.unregister("texts")
+    place = np.empty(len(texts), dtype=np.int64)
+    place[found["i"].to_numpy()] = np.arange(len(texts))  # rows come in any order
+    return _as_kind(found["value"].combine_chunks().take(pa.array(place)), kind)
 
 
 def _true(truths: pa.Array) -> NDArray[np.bool_]:

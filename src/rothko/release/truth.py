@@ -14,7 +14,7 @@ the sum has no need to go through the writer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,13 +211,15 @@ class ToldHashes:
         shown = _hash([_value(f"c{i}", False, column.values.type, text) for i, column in enumerate(told.shown)])
         words = [_sql_type(_plain_type(told.kept[name].type)) == "VARCHAR" for name in told.names]
         stayed = _hash([_value(f"c{i}", words[i], wanted[name], text) for i, name in enumerate(told.names)])
-        connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE told AS SELECT size, h, s FROM (SELECT class, {shown} AS h FROM labels) "
-            f"JOIN (SELECT class, count(*) AS size, sum({stayed}) AS s FROM records GROUP BY class) USING (class)"
-        )
-        connection.unregister("labels")
-        connection.unregister("records")
-        return fingerprint(connection, "told")
+        table = connection.sql(f"SELECT class, {shown} AS h FROM labels").to_arrow_table()
+        published = np.empty(len(table), dtype=np.uint64)
+        published[table["class"].to_numpy()] = table["h"].to_numpy()  # rows come in any order
+        records = connection.sql(f"SELECT class, {stayed} AS s FROM records").to_arrow_reader()
+        connection.register("told", _added_up(published, records))
+        result = fingerprint(connection, "(SELECT size, h, (upper::HUGEINT << 32) + lower AS s FROM told)")
+        for name in ("labels", "records", "told"):
+            connection.unregister(name)
+        return result
 
     def found(self, data: Path | pa.Table, connection: duckdb.DuckDBPyConnection) -> Fingerprint:
         """The fingerprint of the rows of a written file, or of a table."""
@@ -234,6 +236,21 @@ class ToldHashes:
             return result
 
         return with_long_lines(work)
+
+
+def _added_up(published: NDArray[np.uint64], records: Iterable[pa.RecordBatch]) -> pa.Table:
+    """The records of each class, the hash of what it publishes, and the sum of those of what its records keep.
+
+    Upper and lower halves are added up by themselves: whole hashes would pass 64 bits. Classes are numbers from 0 on,
+    and need no table of those seen: SQL takes three times as long.
+    """
+    size, upper, lower = np.zeros((3, len(published)), dtype=np.uint64)
+    for batch in records:
+        classes, kept = batch["class"].to_numpy(), batch["s"].to_numpy()
+        np.add.at(size, classes, np.uint64(1))
+        np.add.at(upper, classes, kept >> np.uint64(32))
+        np.add.at(lower, classes, kept & np.uint64((1 << 32) - 1))
+    return pa.table({"size": size, "h": published, "upper": upper, "lower": lower})
 
 
 def _open_odd(
