@@ -12,6 +12,9 @@ ARGS ?=
 # How long `make fuzz` looks.
 SECONDS ?= 600
 
+# What Python has compiled is kept: every command, and every process that a test starts, would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo test golden fuzz check bench experiments lock clean
 
@@ -25,6 +28,7 @@ $(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --requirement requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 demo: install ## the whole flow on generated data

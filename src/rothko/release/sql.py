@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ AS_IT_IS: dict[str, Any] = {
 }
 """What DuckDB would do by itself, turned off: fetch extensions, remember files, print, take variables for tables."""
 
+_OPENING = threading.Lock()
+
 
 @contextmanager
 def connect(
@@ -40,7 +43,9 @@ def connect(
         A private folder for what goes to disk; where it is None one is made, and removed at the end.
     """
     if memory is None:
-        with _database(os.getpid(), threads).cursor() as connection:
+        with _OPENING:  # two threads that ask at once would make two
+            database = _database(os.getpid(), threads)
+        with database.cursor() as connection:
             yield _silent(connection)
         return
     with ExitStack() as stack:
