@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
@@ -22,10 +22,11 @@ from rothko.data.schema import columns_read, counts_texts, left_as_text, match, 
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
 from rothko.data.source.source import Source
+from rothko.data.source.spark import is_frame
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
 from rothko.engines import ENGINES, Engine
-from rothko.engines.options import RothkoS
+from rothko.engines.options import RothkoS, Spark
 from rothko.engines.plan import as_bytes, check_fits, choose_engine
 from rothko.errors import InfeasibleError, InputError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING
@@ -36,6 +37,7 @@ from rothko.methods.ties import with_hidden_ties
 from rothko.metrics.loss import loss_of_groups
 from rothko.metrics.meter import LossMeter, Lost
 from rothko.policy.asked import AnyPolicy, Asked
+from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
 from rothko.policy.repeated import repeated
 from rothko.policy.words import Words, takes
@@ -58,6 +60,9 @@ from rothko.release.truth import Told, Truth
 from rothko.release.verify import Verification
 from rothko.secret import Secret
 
+if TYPE_CHECKING:
+    from rothko.release.spark.release import Spread, SpreadRelease
+
 
 @takes(Words)
 def anonymize(
@@ -70,16 +75,18 @@ def anonymize(
     threads: int | None = None,
     memory: int | str | None = None,
     spill_dir: str | Path | None = None,
+    spark_master: str | None = None,
     csv: CsvOptions | None = None,
     progress: Progress | bool = silent,
     **words: Unpack[Words],
-) -> Release | StoredRelease | AnatomyRelease:
+) -> Release | StoredRelease | SpreadRelease | AnatomyRelease:
     """Make a release of a table and verify it.
 
     Parameters
     ----------
     data
-        A path (CSV, TSV, Parquet, Arrow), a pandas, Polars or Arrow table, a DuckDB relation, a dict of arrays.
+        A path (CSV, TSV, Parquet, Arrow), a pandas, Polars or Arrow table, a DuckDB relation, a dict of arrays, a Spark
+        DataFrame; with ``engine="spark"`` also a folder, an address or the name of a table that Spark reads.
     policy
         A policy, a path to one, its text (YAML), the same as plain data, or a draft. Or none, and in its place:
     qi, sensitive, drop, keep, keep_rest, k, l, missing, types, hierarchies
@@ -101,7 +108,10 @@ def anonymize(
         The most bytes that the process may take, such as ``2_000_000_000`` or ``"2GB"``; a table that needs more goes
         to an engine on disk.
     spill_dir
-        Where engines on disk make their private folder; the system's folder for temporary files by default.
+        Where engines on disk make their private folder; the system's folder for temporary files by default. The
+        executors of Spark must reach it.
+    spark_master
+        Where Spark runs, such as ``"local[*]"`` or ``"sc://host"``; the active session by default.
     progress
         True for a bar on standard error or in the notebook, or a function of a stage, how much of it is done, and how
         much there is.
@@ -119,11 +129,11 @@ def anonymize(
     with told(progress) as report:
         release = prepare(
             data, policy, engine=engine, seed=seed, key=key, threads=threads, memory=memory, spill_dir=spill_dir,
-            csv=csv, progress=report, **words,
+            spark_master=spark_master, csv=csv, progress=report, **words,
         )  # fmt: skip
-        if isinstance(release, Stream):
-            return release.store()
-        return release.verified()
+        if isinstance(release, Release | AnatomyRelease):
+            return release.verified()
+        return release.store()
 
 
 @takes(Words)
@@ -137,13 +147,16 @@ def prepare(
     threads: int | None = None,
     memory: int | str | None = None,
     spill_dir: str | Path | None = None,
+    spark_master: str | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
     **words: Unpack[Words],
-) -> Release | Stream | AnatomyRelease:
+) -> Release | Stream | Spread | AnatomyRelease:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
     threads, memory = count_threads(threads), as_bytes(memory)
     secret = Secret.of(key)
+    policy = None if policy is None else as_policy(policy)
+    data = where_it_lies(data, policy, engine, spark_master=spark_master, csv=csv)
     table = Asked.of(data, policy, words, csv=csv)
     table.policy.method.check(table.policy)
     source, policy = table.source, table.settled()
@@ -158,8 +171,12 @@ def prepare(
         warnings.warn(told, PrivacyWarning, stacklevel=3)
         source = replace(source, notes=(*source.notes, told))
     asked = engine or policy.engine.name
+    if source.frame is not None and asked == "auto":
+        source = replace(source, rows=source.frame.count())
     size = _size(source, policy) if asked in ("auto", "memory") else 0
     name, reason = choose_engine(source.rows or 0, size, memory=memory, asked=asked)
+    if source.frame is not None and asked == "auto" and not ENGINES[name].in_memory:
+        name = Spark.name
     if ENGINES[name].in_memory:
         try:
             if policy.method.two_tables:
@@ -173,13 +190,63 @@ def prepare(
             name, reason = RothkoS.name, error.why
     chosen: Engine = policy.engine if policy.engine.name == name else ENGINES[name]()
     chosen.check(policy, reason)
+    where = None if spill_dir is None else Path(spill_dir)
+    if isinstance(chosen, Spark):
+        return _spread(source, policy, chosen, reason, memory, where, seed, progress)
     if source.written_by:
         raise InputError(
             f"{source.label} is a query, whose result is collected in memory, and engine {name} is for what does not "
             f"fit there: write it to a Parquet file with .{source.written_by}(path), and give the path."
         )
-    where = None if spill_dir is None else Path(spill_dir)
     return _streamed(source, policy, chosen, reason, memory, where, seed, threads, progress)
+
+
+def where_it_lies(
+    data: Any, policy: Policy | None, engine: str | None, *, spark_master: str | None = None,
+    csv: CsvOptions | None = None,
+) -> Any:  # fmt: skip
+    """The table as it was given, or opened by Spark where that is asked to read it."""
+    asked = engine or ("auto" if policy is None else policy.engine.name)
+    if asked != Spark.name:
+        return data
+    if isinstance(data, str | Path):
+        from rothko.engines.spark.read import open_by_spark
+        from rothko.engines.spark.session import session
+
+        return open_by_spark(session(spark_master), data, csv if policy is None else policy.input.options(csv))
+    if not is_frame(data) and not (isinstance(data, Source) and data.frame is not None):
+        raise InputError(
+            f"engine spark takes a Spark DataFrame, or a path or table that Spark reads, not a {type(data).__name__}; "
+            "turn it into one with session.createDataFrame, or use engine: auto."
+        )
+    return data
+
+
+def _spread(
+    source: Source, policy: Policy, engine: Spark, reason: str, memory: int | None, spill_dir: Path | None, seed: int,
+    progress: Progress,
+) -> Spread:  # fmt: skip
+    """The flow up to verification of a table on a cluster."""
+    from rothko.engines.disk.spill import Spill
+    from rothko.engines.spark.cluster import Cluster
+    from rothko.engines.spark.run import grow
+    from rothko.engines.spark.session import session_of
+    from rothko.release.spark.release import Spread
+
+    cluster = Cluster(session_of(source.frame))
+    cluster.check()
+    grown = grow(
+        engine, cluster, source.frame, source.label, policy, check=partial(_possible, policy=policy), text=source.text,
+        memory=memory, seed=seed, progress=progress,
+    )  # fmt: skip
+
+    def certify(checked: Verification, lost: Loss) -> Certificate:
+        notes = (*source.notes, *grown.notes)
+        return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=grown.io())
+
+    spill = Spill.open(spill_dir)
+    spill.keep_open()
+    return Spread(grown, policy, source, certify, LossMeter, spill)
 
 
 def _streamed(

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import secrets
+import shutil
 import socket
 import stat
 from io import FileIO
@@ -128,7 +129,10 @@ def _remove(folder: Path, lock: FileIO | None) -> None:
     with contextlib.suppress(OSError):
         for name in sorted(os.listdir(folder), key=lambda name: name == LOCK):
             with contextlib.suppress(FileNotFoundError):
-                (folder / name).unlink()
+                if (folder / name).is_dir() and not (folder / name).is_symlink():
+                    shutil.rmtree(folder / name)
+                else:
+                    (folder / name).unlink()
     # A removed file that is still open keeps its folder on some file systems.
     if lock is not None:
         lock.close()

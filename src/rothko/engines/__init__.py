@@ -8,9 +8,9 @@ names them as a policy does, each a dataclass of its options (:mod:`rothko.engin
 from __future__ import annotations
 
 from rothko.engines.engine import Engine
-from rothko.engines.options import Auto, Memory, RothkoS, RothkoT
+from rothko.engines.options import Auto, Memory, RothkoS, RothkoT, Spark
 
-ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Auto, Memory, RothkoT, RothkoS)}
+ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Auto, Memory, RothkoT, RothkoS, Spark)}
 """Policy name → engine; ``auto`` chooses among the others."""
 
-__all__ = ["ENGINES", "Auto", "Engine", "Memory", "RothkoS", "RothkoT"]
+__all__ = ["ENGINES", "Auto", "Engine", "Memory", "RothkoS", "RothkoT", "Spark"]

@@ -68,6 +68,9 @@ class Zone:
         """How many have a code from the first up to, and without, the second."""
         return len(np.unique(self.owners[(self.codes >= first) & (self.codes < after)]))
 
+    def __or__(self, other: Zone) -> Zone:
+        return _zone(np.union1d(_pairs(self), _pairs(other)))
+
 
 def people_asked(requirements: Sequence[Requirement], owner: str) -> int:
     """The most people that any requirement asks of a class."""
@@ -103,4 +106,13 @@ def collect(batches: Iterable[Coded], route: Route, owner: str, wanted: Sequence
                     inside |= (codes >= first) & (codes < after)
                 pairs = codes[inside] << 32 | owners[members[inside]]
                 found[i][a] = np.union1d(found[i][a], pairs)
-    return [[Zone(pairs >> 32, pairs & 0xFFFFFFFF) for pairs in lines] for lines in found]
+    return [[_zone(pairs) for pairs in lines] for lines in found]
+
+
+def _zone(pairs: NDArray[np.int64]) -> Zone:
+    return Zone(pairs >> 32, pairs & 0xFFFFFFFF)
+
+
+def _pairs(zone: Zone) -> NDArray[np.int64]:
+    """A code and an owner in one number."""
+    return zone.codes << 32 | zone.owners

@@ -34,9 +34,9 @@ class Io:
     """Times that the source was read from beginning to end."""
     repartitions: int
     """Times that records were written to disk by the leaves of the top of the tree, at most."""
-    reads: int
-    """Bytes read from the source and from what was spilled."""
-    writes: int
+    reads: int | None
+    """Bytes read from the source and from what was spilled; None where a cluster reads."""
+    writes: int | None
     """Bytes spilled."""
     predicted_reads: int | None = None
     predicted_writes: int | None = None
@@ -44,6 +44,8 @@ class Io:
     """Records of the first sample (Rothko-S)."""
     pruned: int | None = None
     """Cuts that a sample allowed and all records did not, which were undone (Rothko-S)."""
+    collected: int | None = None
+    """Bytes of sums, samples and findings that came to the driver of a cluster."""
     notes: tuple[str, ...] = ()
     """What the memory limit changed, such as columns that were laid on a grid."""
 
@@ -88,6 +90,8 @@ class Engine:
     """The name in a policy."""
     in_memory: ClassVar[bool] = False
     """Whether it holds all records at once: a method may see them together, in their order, with all their columns."""
+    on_cluster: ClassVar[bool] = False
+    """Whether the records, and the release, stay where others hold them."""
 
     def check(self, policy: Request, reason: str) -> None:
         """Refuse what it cannot do, with an engine or a method that can, given why it was chosen."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, get_args
 
-from rothko.engines.engine import Engine
+from rothko.engines.engine import Engine, Request
 from rothko.errors import PolicyError
 from rothko.privacy.confidence import Test
 from rothko.privacy.requirement import number, whole_number
+from rothko.workload.tasks import models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +31,8 @@ class Memory(Engine):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnDisk(Engine):
-    """Base of the engines that read a source in passes, and write parts of it to a private folder."""
-
-    samples: ClassVar[bool]
-    """Whether cuts are chosen in samples."""
+class InParts(Engine):
+    """Base of the engines that never hold all records at once."""
 
     records_at_once: int | None = None
     """Take no more records into memory at once, though more might fit there; for trying out how a table is taken
@@ -43,6 +41,14 @@ class OnDisk(Engine):
     def __post_init__(self) -> None:
         if self.records_at_once is not None:
             whole_number(self.name, "records_at_once", self.records_at_once, least=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnDisk(InParts):
+    """Base of the engines that read a source in passes, and write parts of it to a private folder."""
+
+    samples: ClassVar[bool]
+    """Whether cuts are chosen in samples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +76,55 @@ class RothkoS(OnDisk):
     """How often a cut that is not allowed may be made, to be undone later; above 0 and at most 0.5."""
 
     def __post_init__(self) -> None:
-        OnDisk.__post_init__(self)
+        InParts.__post_init__(self)
         if self.test not in get_args(Test):
             raise PolicyError(f"{self.name}: test must be exact, normal or naive, not {self.test!r}.")
         number(self.name, "alpha", self.alpha, above=0, most=0.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spark(InParts):
+    """On a cluster: the records stay there, and so does the release.
+
+    >>> Spark(algorithm="rothko-s").samples
+    True
+    """
+
+    name: ClassVar[str] = "spark"
+    on_cluster: ClassVar[bool] = True
+
+    algorithm: str = RothkoT.name
+    """``rothko-t``: the classes are those of the memory engine; ``rothko-s``: by samples, with fewer jobs."""
+    test: Test = "exact"
+    alpha: float = 0.05
+    """The same as of ``rothko-s``."""
+
+    def __post_init__(self) -> None:
+        InParts.__post_init__(self)
+        if self.algorithm not in (RothkoT.name, RothkoS.name):
+            raise PolicyError(f"{self.name}: algorithm must be rothko-t or rothko-s, not {self.algorithm!r}.")
+        RothkoS(test=self.test, alpha=self.alpha)
+
+    @property
+    def samples(self) -> bool:
+        """Whether cuts are chosen in samples."""
+        return self.algorithm == RothkoS.name
+
+    @property
+    def sampling(self) -> RothkoS:
+        """How samples are judged."""
+        return RothkoS(test=self.test, alpha=self.alpha)
+
+    def check(self, policy: Request, reason: str) -> None:
+        """Refuse what executors cannot do by themselves."""
+        InParts.check(self, policy, reason)
+        if policy.owner is not None:
+            raise PolicyError(
+                f"engine {self.name} does not count people (of: {policy.owner}) yet; use engine: rothko-t or rothko-s."
+            )
+        for task in models(policy.workload):
+            if task.features is not None:
+                raise PolicyError(
+                    f"{task.describe()}: engine {self.name} measures models of all quasi-identifiers only; leave out "
+                    "its features, or use engine: rothko-t or rothko-s."
+                )

@@ -12,7 +12,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rothko.engines.options import RothkoS
@@ -58,6 +58,10 @@ class Budget:
     def cache(self, group_bytes: int) -> int:
         """How many frequency groups of a size fit (F_CACHE, at least 1)."""
         return max(1, self.frequency // max(group_bytes, 1))
+
+    def within(self, most: int | None) -> Budget:
+        """The same with no more records at once than an engine may take."""
+        return self if most is None else replace(self, tuples=min(self.tuples, most))
 
 
 def budget(memory: int, *, row_bytes: int, group_bytes: int = 0, baseline: int = BASELINE) -> Budget:

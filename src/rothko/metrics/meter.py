@@ -58,6 +58,10 @@ class Lost(NamedTuple):
         return replace(self.loss, workload=tuple(tasks))
 
 
+Measured = tuple[list[int], list[Lost], dict[int, tuple[Sums, list[Lost]]]]
+"""Records of some parts, what each loses, and the pieces of classes that are in several parts."""
+
+
 class LossMeter:
     """Adds up what the parts of a release lose (:class:`rothko.release.measured.Meter`)."""
 
@@ -68,6 +72,8 @@ class LossMeter:
         self._threads, self._memory = threads, memory
         self._lost: list[Lost] = []
         self._rows: list[int] = []
+        self._pieces: dict[int, tuple[Sums, list[Lost]]] = {}
+        """Leaf that is one class, of which some records were taken in → what is known of it, and what these lose."""
         self._seen = {
             i: Seen(task, outline.domains[task.target], tables)
             for i, task in enumerate(policy.workload)
@@ -81,21 +87,52 @@ class LossMeter:
 
     def add_class(self, part: LargeClass, sums: Sums, published: Shown) -> None:
         """Take in a class whose records do not fit in memory."""
+        self._add_whole(sums, self._in_batches(part, sums, published))
+
+    def add_piece(self, part: LargeClass, sums: Sums, published: Shown) -> None:
+        """Take in some records of such a class, the others of which are elsewhere."""
+        self._pieces.setdefault(part.leaf, (sums, []))[1].extend(self._in_batches(part, sums, published))
+
+    def _in_batches(self, part: LargeClass, sums: Sums, published: Shown) -> list[Lost]:
+        """What is lost for the workload by some records of a class at a time."""
         some = []
         for coded in part.batches() if self._policy.workload else ():
             encoded, partition = sums.box_of(part, coded)
             some.append(self._measured(encoded, partition, np.zeros(coded.rows, dtype=np.int32), published))
-        lines = part.outline.lines
+        return some
+
+    def _add_whole(self, sums: Sums, some: Sequence[Lost]) -> None:
+        lines = self._outline.lines
         widths = [line.width(sums.low[i : i + 1], sums.high[i : i + 1]) for i, line in enumerate(lines)]
-        lost = loss(lines, np.stack(widths, axis=1), np.array([part.rows]))
+        lost = loss(lines, np.stack(widths, axis=1), np.array([sums.rows]))
         venn = total(one.venn for one in some)
-        self._rows.append(part.rows)
+        self._rows.append(sums.rows)
         self._lost.append(
             Lost(replace(lost, workload=self._tasks(sums, some)), None if venn is None else venn.as_one_class())
         )
 
+    def measured(self) -> Measured:
+        """What was taken in so far, as plain data."""
+        if len(self._lost) > 1:
+            lost = combine([one.loss for one in self._lost], self._rows)
+            venn = total(one.venn for one in self._lost)
+            self._lost = [Lost(replace(lost, workload=self._combined(self._lost)), venn)]
+            self._rows = [sum(self._rows)]
+        return self._rows, self._lost, self._pieces
+
+    def take_in(self, measured: Measured) -> None:
+        """Add what another meter has measured."""
+        rows, lost, pieces = measured
+        self._rows.extend(rows)
+        self._lost.extend(lost)
+        for leaf, (sums, some) in pieces.items():
+            self._pieces.setdefault(leaf, (sums, []))[1].extend(some)
+
     def finish(self) -> Loss:
         """What all parts lost together, as it may go with the release."""
+        for sums, some in self._pieces.values():
+            self._add_whole(sums, some)
+        self._pieces = {}
         tasks = list(self._combined(self._lost))
         for i, seen in self._seen.items():
             tasks[i] = seen.loss(threads=self._threads, memory=self._memory, spill=self._folder)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import threading
 import time
@@ -79,7 +80,7 @@ def move(moves: Sequence[Move], leaving: Sequence[Move]) -> None:
         for target, created in placed:
             with contextlib.suppress(OSError):
                 if state(target) == created:
-                    target.unlink()
+                    _remove(target)
         for keep, path in aside:
             with contextlib.suppress(OSError):
                 _create(keep, path)
@@ -89,8 +90,23 @@ def move(moves: Sequence[Move], leaving: Sequence[Move]) -> None:
         seen.extend(target.absolute() for _, target in moves[:1])
 
 
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
 def _create(temporary: Path, target: Path) -> None:
-    """Give a file its name, if nothing stands there, whoever put it there and when."""
+    """Give a file or a folder its name, if nothing stands there, whoever put it there and when."""
+    if temporary.is_dir():
+        target.mkdir(mode=0o777)  # refuses what is there
+        try:
+            os.rename(temporary, target)  # in the place of the empty folder
+        except BaseException:
+            target.rmdir()
+            raise
+        return
     try:
         os.link(temporary, target, follow_symlinks=False)
     except FileExistsError:

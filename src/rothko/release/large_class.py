@@ -58,6 +58,16 @@ class Sums:
     targets: Mapping[str, NDArray[np.int64]]
     """Of each target: how many records have each code of its domain."""
 
+    def __add__(self, other: Sums) -> Sums:
+        """What is known of a class from some of its records and others."""
+        return Sums(
+            self.rows + other.rows,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            {i: counts + other.values[i] for i, counts in self.values.items()},
+            {name: counts + other.targets[name] for name, counts in self.targets.items()},
+        )
+
     def box_of(self, part: LargeClass, coded: Coded) -> tuple[Encoded, TreeClasses]:
         """Some of the records as one class that has the box of all of them."""
         sizes = np.array([line.size for line in part.outline.lines], dtype=np.int32)
@@ -74,8 +84,8 @@ class Sums:
         return part.outline.encoded(coded), TreeClasses(order, starts, self.low[None], self.high[None], cuts)
 
 
-def add_up(part: LargeClass, policy: Policy, shuffle: Shuffle) -> Sums:
-    """Go through the records of a class once: what is known of it, and its rows to be shuffled."""
+def add_up(part: LargeClass, policy: Policy, shuffle: Shuffle | None = None) -> Sums:
+    """Go through the records of a class once: what is known of it, and its rows to be shuffled, if they are."""
     lines = part.outline.lines
     low = np.array([line.size for line in lines], dtype=np.int32)
     high = np.full(len(lines), -1, dtype=np.int32)
@@ -89,7 +99,8 @@ def add_up(part: LargeClass, policy: Policy, shuffle: Shuffle) -> Sums:
             counts += np.bincount(coded.codes[i], minlength=len(counts))
         for name, counts in targets.items():
             counts += np.bincount(coded.values[name], minlength=len(counts))
-        shuffle.add(coded.kept)
+        if shuffle is not None:
+            shuffle.add(coded.kept)
     return Sums(part.rows, low, high, values, targets)
 
 

@@ -47,13 +47,21 @@ class Meant:
             data, told_by_records(policy), self.published, missing=policy.missing, values=policy.columns,
             hashes=None if odd else hashes, limits=limits,
         )  # fmt: skip
+        self.check_extent(found)
+        if policy.owner is not None:
+            assert self.people is not None
+            found = self.people.verified(found, policy, self.published, limits)
+        return self.accepted(found, hashed=not odd)
+
+    def check_extent(self, found: Verification) -> None:
+        """Refuse a table of other columns, or of more or fewer rows."""
         if found.columns != self.columns or found.rows != self.rows:
             raise VerificationError(
                 "Verification failed: the written table has other rows or columns than it should; nothing was released."
             )
-        if policy.owner is not None:
-            assert self.people is not None
-            found = self.people.verified(found, policy, self.published, limits)
+
+    def accepted(self, found: Verification, *, hashed: bool = True) -> Verification:
+        """What was found, if it is all that was promised, and the rows are those of the records."""
         for finding in found.findings:
             if not finding.holds:
                 raise VerificationError(
@@ -61,7 +69,7 @@ class Meant:
                     f"{finding.violating_classes} of {finding.classes} classes; nothing was released. Please report "
                     "this."
                 )
-        if not odd:
+        if hashed:
             same(found.fingerprint, self.fingerprint)
         return replace(found, true=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,18 @@ class Meter(Protocol):
 
     def add_class(self, part: LargeClass, sums: Sums, published: Shown) -> None:
         """Take in a class whose records do not fit in memory."""
+        ...
+
+    def add_piece(self, part: LargeClass, sums: Sums, published: Shown) -> None:
+        """Take in some records of such a class, the others of which are elsewhere."""
+        ...
+
+    def measured(self) -> Any:
+        """What was taken in so far, as plain data that another meter of the table can take in."""
+        ...
+
+    def take_in(self, measured: Any) -> None:
+        """Add what another meter has measured."""
         ...
 
     def finish(self) -> Loss:

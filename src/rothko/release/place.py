@@ -52,6 +52,7 @@ class Place:
         two_tables: bool = False,
         overwrite: bool = False,
         inputs: Iterable[Path] = (),
+        in_parts: bool = False,
     ) -> Place:
         """The place of a release of tables; an error where a name is taken or cannot be written.
 
@@ -69,6 +70,8 @@ class Place:
             Whether there is a table of sensitive values beside the data.
         inputs
             Files that are read, which are neither overwritten nor removed.
+        in_parts
+            Whether the data is a folder of files, under the name that a file would have.
         """
         out, folder = _file_or_folder(out)
         data = out if folder is None else folder / f"release{suffix}"
@@ -79,7 +82,7 @@ class Place:
         names = [*tables, certificate, asked, *large_files(asked)]
         if len({name.absolute() for name in names}) < len(names):
             raise OutputError(f"The recoding cannot be written to {str(asked)!r}: the release itself goes there.")
-        claim = _claim(names, certificate, data, (asked, own), overwrite, tuple(inputs))
+        claim = _claim(names, certificate, data, (asked, own), overwrite, tuple(inputs), in_parts=in_parts)
         _writable(data.parent, make=folder is not None)
         if recoding is not False:
             try:
@@ -121,6 +124,7 @@ def place_of(
     two_tables: bool = False,
     overwrite: bool = False,
     inputs: Iterable[Path] = (),
+    in_parts: bool = False,
 ) -> Place:
     """The place for a release of a table, unless it was looked at before the work began.
 
@@ -143,6 +147,7 @@ def place_of(
         two_tables=two_tables,
         overwrite=overwrite,
         inputs=read,
+        in_parts=in_parts,
     )
 
 
@@ -285,10 +290,12 @@ def _claim(
     recodings: tuple[Path, ...],
     overwrite: bool,
     inputs: tuple[Path, ...],
+    *,
+    in_parts: bool = False,
 ) -> Claim:
     """The names of a release, and what of an older one at the same place goes with it."""
     for path in names:
-        _free(path, overwrite, inputs)
+        _free(path, overwrite, inputs, may_be_folder=in_parts and path == data)
     old = [path for path in _older(certificate, data, recodings) if path != data]
     for path in old:
         _free(path, overwrite, inputs)
@@ -334,12 +341,12 @@ def _holds(path: Path, digest: str) -> bool:
     return False
 
 
-def _free(path: Path, overwrite: bool, inputs: Iterable[Path]) -> None:
+def _free(path: Path, overwrite: bool, inputs: Iterable[Path], *, may_be_folder: bool = False) -> None:
     wrong = unreadable_name(path.absolute())
     if wrong is not None:
         raise OutputError(wrong)
     with explained(path):
-        if path.is_dir():
+        if path.is_dir() and not may_be_folder:
             raise OutputError(f"{str(path)!r} is a folder.")
         there = state(path) is not None
         for read in inputs if path.exists() else ():

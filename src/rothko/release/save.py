@@ -94,6 +94,8 @@ class Unverified(Generic[Certified]):
     """The certificate of what was found, but for the files."""
     escaped: Collection[str] = ()
     """Columns of a text file with cells that were escaped."""
+    hashes: Mapping[Path, str] = field(default_factory=dict)
+    """Of folders, which are written in parts: the hash of the list of these."""
 
 
 def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Saved[Certified]:
@@ -104,10 +106,11 @@ def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Sa
         out = Outgoing(files, timings, stage, place.recoding, pool)
         written = write(out)
         with timed(timings, "verify"):
-            hashed = [pool.submit(sha256, file) for file in files]
+            hashed = {file: pool.submit(sha256, file) for file in files if file not in written.hashes}
             checked = written.verify()
         recoded = out.recoded()
-        hashes = {target.name: one.result() for target, one in zip(place.tables, hashed, strict=True)}
+        found = dict(written.hashes) | {file: one.result() for file, one in hashed.items()}
+        hashes = {target.name: found[file] for target, file in zip(place.tables, files, strict=True)}
         seal = Seal(hashes, recoded, said_of(written.escaped), timings)
         certificate = written.certify(checked).sealed(seal)
         stage.write(place.certificate, certificate.to_json())

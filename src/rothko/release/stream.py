@@ -33,7 +33,7 @@ from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.formats.table import refuse_kinds
-from rothko.release.large_class import Shuffle, add_up, publish_class
+from rothko.release.large_class import Shuffle, Sums, add_up, publish_class
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant
 from rothko.release.measured import NewMeter
@@ -49,6 +49,7 @@ from rothko.release.truth import Told, ToldHashes
 from rothko.release.verify import Fingerprint, Verification
 from rothko.release.write import RowsFile, write_content
 
+Branch = Callable[[int, Cuts, Mapping[str, Sequence[Published]]], None]
 Certify = Callable[[Verification, Loss], Certificate]
 """Makes the certificate of what was verified and lost; called when all parts are there."""
 
@@ -169,7 +170,8 @@ class Stream:
 
     def _put(self, path: Path, timings: dict[str, float], *, private: bool) -> tuple[Written, Branches]:
         """Put every part into a file."""
-        with Sink(self, path, private=private) as sink:
+        branches = Branches(self.outline.lines, self.policy, self.spill)
+        with Sink(self, path, branches.add, private=private) as sink:
             parts = iter(self.parts)
             while True:
                 with timed(timings, "partition"):
@@ -180,7 +182,7 @@ class Stream:
                 del part  # it must not be in memory while the next is made
             written = sink.finish()
         timings |= sink.timings
-        return written, sink.branches
+        return written, branches
 
 
 class Sink:
@@ -188,11 +190,13 @@ class Sink:
 
     Parameters
     ----------
+    branch
+        Takes the branch that hangs from a leaf of the top, and what its classes publish.
     private
         The file does not leave, and has no types yet for kept columns of a text file: they are found out.
     """
 
-    def __init__(self, stream: Stream, path: Path, *, private: bool) -> None:
+    def __init__(self, stream: Stream, path: Path, branch: Branch, *, private: bool) -> None:
         policy = stream.policy
         if policy.order == "keep":
             raise PolicyError(
@@ -201,11 +205,9 @@ class Sink:
             )
         self.timings: dict[str, float] = {}
         """Seconds spent on ``publish``, ``write``, ``verify`` and ``measure``."""
-        self.branches = Branches(stream.outline.lines, policy, stream.spill)
-        """The recoding, but for the top of the tree."""
-        self._of = stream
+        self._of, self._branch = stream, branch
         self._file = RowsFile(path, escape=policy.csv.escape_formulas, private=private, threads=stream.threads)
-        self._meter = stream.meter(
+        self.meter = stream.meter(
             policy, stream.outline, stream.spill, threads=stream.threads, memory=stream.memory
         )  # fmt: skip
         self._first: Rows | None = None
@@ -222,7 +224,7 @@ class Sink:
     def add(self, part: Part | LargeClass) -> None:
         """Publish a part, and append its rows to the file."""
         if isinstance(part, LargeClass):
-            self._add_class(part)
+            self.add_class(part)
             return
         of, partition = self._of, part.partition
         with timed(self.timings, "publish"):
@@ -237,15 +239,22 @@ class Sink:
         with timed(self.timings, "verify"):
             noted.result()
         with timed(self.timings, "measure"):
-            self._meter.add(part.encoded, partition, classes, published)
-            self.branches.add(part.leaf, partition.cuts, published)
+            self.meter.add(part.encoded, partition, classes, published)
+            self._branch(part.leaf, partition.cuts, published)
 
-    def _add_class(self, part: LargeClass) -> None:
-        """Publish a class that does not fit in memory, and append its rows to the file some at a time."""
+    def add_class(self, part: LargeClass, known: Sums | None = None) -> None:
+        """Publish a class that does not fit in memory, and append its rows to the file some at a time.
+
+        Parameters
+        ----------
+        known
+            What is known of the whole class, where these are some of its records, and others are elsewhere.
+        """
         of = self._of
         shuffle = Shuffle(of.spill, part.rows, part.at_once, seed=of.seed, threads=of.threads)
         with timed(self.timings, "publish"):
-            found = add_up(part, of.policy, shuffle)
+            added = add_up(part, of.policy, shuffle)
+            found = known or added
             published = publish_class(part, found, of.policy)
         with timed(self.timings, "write"):
             for kept, order, count in shuffle.pieces():
@@ -257,9 +266,9 @@ class Sink:
                 classes = np.zeros(coded.rows, dtype=np.int32)
                 self._note_truth(published, coded.kept, classes, part.outline.encoded(coded))
         with timed(self.timings, "measure"):
-            self._meter.add_class(part, found, published)
+            (self.meter.add_class if known is None else self.meter.add_piece)(part, found, published)
             _, partition = found.box_of(part, part.outline.nobody())
-            self.branches.add(part.leaf, partition.cuts, published)
+            self._branch(part.leaf, partition.cuts, published)
 
     def _append(self, rows: Rows) -> None:
         self._first = self._first or rows.of_nobody()
@@ -301,7 +310,7 @@ class Sink:
         with timed(self.timings, "write"):
             self._file.close()
         with timed(self.timings, "measure"):
-            lost = self._meter.finish()
+            lost = self.meter.finish()
         types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
         self._open.close()
         first, told = self._first, self._told

@@ -10,6 +10,7 @@ Where people are counted, the table must have the column that says whose a recor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
@@ -20,6 +21,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from rothko.data.domain import Domain
 from rothko.data.exact import DIGITS, PLAIN, is_exact
@@ -27,7 +29,7 @@ from rothko.errors import VerificationError
 from rothko.policy.column import Column
 from rothko.privacy.requirement import Requirement
 from rothko.release.formats.table import file_format
-from rothko.release.sql import UNLIMITED, Batches, Limits, literal
+from rothko.release.sql import UNLIMITED, Batches, Limits, connect, literal
 from rothko.release.value_sql import is_missing, type_of, value_of
 
 Result = TypeVar("Result")
@@ -194,6 +196,65 @@ def verify(
     return with_long_lines(work)
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The values of a sensitive column over a whole table of which only some classes are at hand."""
+
+    raw: pa.Array
+    """As they are written."""
+    texts: pa.Array
+    """What each counts as; missing is the empty text."""
+    counts: NDArray[np.int64]
+    """How many records have each."""
+
+    def table(self) -> pa.Table:
+        """Value and count."""
+        return pa.table({"value": self.texts, "c": self.counts})
+
+
+def verify_counted(
+    rows: pa.Table,
+    times: NDArray[np.int64],
+    requirements: Sequence[Requirement],
+    quasi_identifiers: Mapping[str, Sequence[str]],
+    known: Mapping[str, Known],
+) -> Verification:
+    """Compute every requirement from some classes of a table, all of whose rows are there: each once, and how often.
+
+    Sensitive values are texts already, as :attr:`Known.texts` has them.
+    """
+    with connect(1) as connection:
+        named = rows.rename_columns([f"c{i}" for i in range(rows.num_columns)])
+        connection.register("released", named.append_column("times", pa.array(times)))
+        for name, about in known.items():
+            connection.register(f"whole{rows.column_names.index(name)}", about.table())
+        once = bool((times == 1).all())
+        counting = _Counting(connection, NO_MARKS, None, times="1" if once else "times", known=frozenset(known))
+        return _verify(counting, tuple(rows.column_names), requirements, quasi_identifiers, (), {}, None)
+
+
+def together(parts: Sequence[Verification]) -> Verification:
+    """What a table holds, from what its classes do, some at a time."""
+    first, *others = parts
+    for other in others:
+        findings = tuple(map(_worse, first.findings, other.findings))
+        first = replace(first, rows=first.rows + other.rows, classes=first.classes + other.classes, findings=findings)
+    return first
+
+
+def _worse(one: Finding, other: Finding) -> Finding:
+    weakest = max if one.requirement.falling else min
+    achieved = [a for a in (one.achieved, other.achieved) if not math.isnan(a)]
+    return replace(
+        one,
+        achieved=weakest(achieved) if achieved else math.nan,
+        holds=one.holds and other.holds,
+        classes=one.classes + other.classes,
+        violating_classes=one.violating_classes + other.violating_classes,
+        violating_records=one.violating_records + other.violating_records,
+    )
+
+
 def _verify(
     counting: _Counting,
     columns: tuple[str, ...],
@@ -226,8 +287,8 @@ def _verify(
                 if needs == "moments":
                     counting.measure(by, column, place, value, missing)
                 else:
-                    counting.count(by, value)
-                    domain = _domain(connection, column)
+                    counting.count(by, value, place if column in counting.known else None)
+                    domain = _domain(connection, column, "everyone" if column in counting.known else "counted")
             [(rows, count)] = connection.execute("SELECT coalesce(sum(size), 0), count(*) FROM class").fetchall()
             if over == everything:
                 classes = count
@@ -272,6 +333,8 @@ class _Counting:
     """A table with every different row, where that is known."""
     times: str = "1"
     """How often each is there."""
+    known: frozenset[str] = frozenset()
+    """Columns whose values over the whole table are in tables of their own, because only some classes are here."""
 
     @property
     def _records(self) -> str:
@@ -291,8 +354,14 @@ class _Counting:
             f"{heads} AS heads, {self.marks[0]} AS h, {self._stayed} AS s FROM {self.rows} GROUP BY {', '.join(by)}"
         )
 
-    def count(self, by: Sequence[str], value: str) -> None:
-        """Make ``class(class, size, heads, h, s)``, ``counted(class, value, c, size, heads)`` and ``everyone``."""
+    def count(self, by: Sequence[str], value: str, known: str | None = None) -> None:
+        """Make ``class(class, size, heads, h, s)``, ``counted(class, value, c, size, heads)`` and ``everyone``.
+
+        Parameters
+        ----------
+        known
+            The column as SQL writes it, where its values over the whole table are known.
+        """
         keys, sql = ", ".join(by), self.connection
         if self.whose is None:
             sql.execute(
@@ -302,7 +371,8 @@ class _Counting:
                 f"{self._records} AS c, {self._stayed} AS s FROM {self.rows} GROUP BY {keys}, value) GROUP BY {keys}"
             )
             held = "SELECT class, unnest(value) AS value, unnest(c) AS c, size, heads FROM listed"
-            everyone = "SELECT value, sum(c) AS c FROM counted GROUP BY value"
+            whole = "counted" if known is None else f"whole{known[1:]}"
+            everyone = f"SELECT value, sum(c) AS c FROM {whole} GROUP BY value"
         else:
             # Each value once for each person that has it.
             sql.execute(
@@ -395,9 +465,9 @@ def _shifted(connection: duckdb.DuckDBPyConnection, column: str, kind: pa.DataTy
     return f"CAST({exact} - CAST('{middle:f}' AS DECIMAL({DIGITS}, {scale})) AS DOUBLE)"
 
 
-def _domain(connection: duckdb.DuckDBPyConnection, column: str) -> Domain:
+def _domain(connection: duckdb.DuckDBPyConnection, column: str, counted: str = "counted") -> Domain:
     """The values of a sensitive column, as text."""
-    found = connection.sql("SELECT value, sum(c)::BIGINT AS c FROM counted GROUP BY value").to_arrow_table()
+    found = connection.sql(f"SELECT value, sum(c)::BIGINT AS c FROM {counted} GROUP BY value").to_arrow_table()
     there = pc.not_equal(found["value"], "")
     present = found.filter(there).combine_chunks()
     absent = pc.sum(found.filter(pc.invert(there))["c"], min_count=0).as_py()

@@ -10,11 +10,14 @@ import narwhals as nw
 import pyarrow as pa
 
 from rothko.data.source.source import Source, as_arrow, sound
+from rothko.data.source.spark import is_frame, open_spark
 from rothko.errors import InputError
 
 
 def open_frame(data: Any) -> Source:
     """Open a dataframe, a relation or a mapping of arrays."""
+    if is_frame(data):
+        return open_spark(data)
     label = f"the {type(data).__module__.split('.')[0]} {type(data).__name__}"
     if nw.dependencies.is_pandas_dataframe(data):
         names = tuple(str(name) for name in data.columns)

@@ -81,6 +81,10 @@ class Source:
     """Of a text file: its first records as text, before any type is settled."""
     written_by: str = ""
     """Of a query: its method that writes the result to a Parquet file."""
+    frame: Any = field(default=None, compare=False, repr=False)
+    """Of a table on a cluster: what stands for it there."""
+    text: bool = False
+    """Of such a table: whether its columns have no types."""
     form: CsvOptions | None = None
     """Of a text file: how it is written, where that is not as most are."""
     taken: Taken = field(default_factory=Taken, compare=False, repr=False)
@@ -121,7 +125,7 @@ class Source:
         columns = self.names if columns is None else columns
         seen = 0
         self._check()
-        for piece in _of_size(self._pieces(columns, as_text, rows, threads), rows):
+        for piece in of_size(self._pieces(columns, as_text, rows, threads), rows):
             seen += piece.num_rows
             yield _without_views(piece.replace_schema_metadata(None))
         self._check()
@@ -139,7 +143,7 @@ class Source:
         if self._first is None:
             first = next(iter(self.batches(columns, rows=rows)))
         else:
-            first = next(_of_size(self._first(columns), rows), None)
+            first = next(of_size(self._first(columns), rows), None)
         if first is not None:
             self.taken.add(min(first.nbytes, self.bytes))
         return first
@@ -175,7 +179,7 @@ def sound(read: pa.Table | pa.RecordBatch) -> Any:
     return read
 
 
-def _of_size(pieces: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+def of_size(pieces: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
     """Small pieces put together and large ones cut, to so many records or so many bytes."""
     held: list[pa.Table] = []
     count, size = 0, 0

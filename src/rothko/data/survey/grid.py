@@ -6,6 +6,8 @@ largest value that occur in it, so that the range of a class holds every value o
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 
@@ -20,6 +22,17 @@ from rothko.mistakes import said
 
 CELLS = 65_536
 """How many cells a grid has at most."""
+
+
+class Cells(NamedTuple):
+    """What was found in the cells of a grid."""
+
+    missing: bool
+    """Whether a value was missing."""
+    first: Numbers
+    """The smallest value of each."""
+    last: Numbers
+    """The largest."""
 
 
 class Grid:
@@ -50,11 +63,16 @@ class Grid:
         self._missing |= values.null_count > 0
         widen(self._cells(values, -1), as_numbers(values), self._first, self._last)
 
-    def take_in(self, other: Grid) -> None:
+    @property
+    def found(self) -> Cells:
+        """What was found so far."""
+        return Cells(self._missing, self._first, self._last)
+
+    def take_in(self, other: Cells) -> None:
         """Add what was found of other records."""
-        self._missing |= other._missing
-        np.minimum(self._first, other._first, out=self._first)
-        np.maximum(self._last, other._last, out=self._last)
+        self._missing |= other.missing
+        np.minimum(self._first, other.first, out=self._first)
+        np.maximum(self._last, other.last, out=self._last)
 
     def line(self) -> tuple[Line, Lookup]:
         """The line, and the lookup of its codes, once all records have been taken in."""

@@ -24,7 +24,7 @@ from rothko.data.source.guess import typed_text
 from rothko.data.survey.coded import Outline
 from rothko.data.survey.coder import Coder, SideBySide
 from rothko.data.survey.distinct import Distinct
-from rothko.data.survey.grid import Grid, check_grid
+from rothko.data.survey.grid import Cells, Grid, check_grid
 from rothko.data.survey.lookup import Lookup, make_lookup
 from rothko.data.typed import typed_column
 from rothko.errors import VerificationError
@@ -187,6 +187,13 @@ class Ranked:
         return make_lookup(self.stored, of_rank[self.ranks], missing)
 
 
+class Found(NamedTuple):
+    """What a second look has found."""
+
+    cells: dict[str, Cells]
+    means: dict[str, Means]
+
+
 @dataclass(frozen=True, slots=True)
 class SecondLook:
     """What is found out of records when the values of their columns are known.
@@ -244,10 +251,15 @@ class SecondLook:
             if self.guide is not None:
                 self.guide.add(table, self.means)
 
-    def take_in(self, other: SecondLook) -> None:
+    @property
+    def found(self) -> Found:
+        """What was found so far: plain data."""
+        return Found({name: grid.found for name, grid in self.grids.items()}, self.means)
+
+    def take_in(self, other: Found) -> None:
         """Add what was found of other records."""
         for name, grid in self.grids.items():
-            grid.take_in(other.grids[name])
+            grid.take_in(other.cells[name])
         for name, sums in self.means.items():
             for mine, theirs in zip(sums, other.means[name], strict=True):
                 np.add(mine, theirs, out=mine)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def run(
     """Survey a source, and get ready to take it apart; see :class:`rothko.engines.engine.Runs`."""
     limit = int(SAFE * available_memory()) if memory is None else memory
     record = row_bytes(source, policy)
-    shares = within(engine, budget(limit, row_bytes=record))
+    shares = budget(limit, row_bytes=record).within(engine.records_at_once)
     spill = Spill.open(spill_dir)
     try:
         spill.keep_open()
@@ -64,7 +63,7 @@ def run(
         tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
         [group] = sizes(wanted, *tree.regions([0])).tolist()
         if not engine.samples:
-            shares = within(engine, budget(limit, row_bytes=record, group_bytes=group))
+            shares = budget(limit, row_bytes=record, group_bytes=group).within(engine.records_at_once)
         store = DiskStore(job, spill, shares.tuples, shares.buffers, records, progress=progress)
         driver = Driver(job, shares.tuples, shares.frequency, progress)
         parts = driver.parts(growth_of(engine, driver, first), store, tree)
@@ -87,12 +86,6 @@ def growth_of(options: OnDisk, driver: Driver, first: list[Coded]) -> Growth:
     """How an engine grows trees; the first sample is taken out of its list, so that nobody else holds it."""
     sample = first.pop()
     return Sampling(driver, options, sample) if isinstance(options, RothkoS) else Exhaustive(driver)
-
-
-def within(options: OnDisk, shares: Budget) -> Budget:
-    """The shares of memory, with no more records at once than an engine may take."""
-    most = options.records_at_once
-    return shares if most is None else replace(shares, tuples=min(shares.tuples, most))
 
 
 def row_bytes(source: Source, policy: Request) -> int:

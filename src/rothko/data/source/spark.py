@@ -1,0 +1,61 @@
+"""A table on a Spark cluster as a source: known by its columns and its first records; the rest stays there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rothko.data.source.source import PIECE_ROWS, Source
+
+
+def is_frame(data: object) -> bool:
+    """Whether this is a DataFrame of Spark, classic or of Connect; Spark is not imported to tell.
+
+    >>> is_frame({"age": [30]})
+    False
+    """
+    kind = type(data)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
+
+
+def open_spark(frame: Any, *, label: str = "the Spark DataFrame", path: Path | None = None, text: bool = False) -> (
+    Source
+):  # fmt: skip
+    """A DataFrame as a source; reading it as a whole brings it here, and what looks at it sees its first records.
+
+    Parameters
+    ----------
+    path
+        Where it lies, if that is a folder or file of this machine.
+    text
+        Whether its columns have no types.
+    """
+
+    def of(columns: Sequence[str]) -> Any:
+        return frame.select([quoted(name) for name in columns])
+
+    def first(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return iter(of(columns).limit(PIECE_ROWS).toArrow().to_batches())
+
+    return Source(
+        label,
+        tuple(frame.columns),
+        path,
+        lambda columns, _: of(columns).toArrow(),
+        restore=lambda table: frame.sparkSession.createDataFrame(table),
+        _first=first,
+        frame=frame,
+        text=text,
+    )
+
+
+def quoted(name: str) -> str:
+    """A column by its name, whatever characters it has.
+
+    >>> quoted("a.b")
+    '`a.b`'
+    """
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,167 @@
+"""Work on a cluster: functions that are sent to where records lie, and sums of theirs that come back.
+
+Everything that comes to the driver comes through a :class:`Cluster`, which counts it. What a function finds in a part
+of the records is added to what others find on the cluster, and only the sum is collected. What is added is put in an
+order of its bytes before, so that rounding does not depend on which task was done first.
+
+An error of a function travels as a line of JSON that names its kind: Spark would log the whole of it, and with it
+what the function had in its hands.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+
+from rothko import errors
+from rothko.data.source.source import PIECE_ROWS, of_size
+from rothko.errors import InputError, RothkoError
+
+SLOTS = "slot int, found binary"
+"""What functions give back: pickled, each for the slot in which it is added up."""
+MARK = "rothko says: "
+SAID = re.compile(re.escape(MARK) + r"(\{.*?\})(?:\n|$)")
+ABSENT = re.compile(r"No module named '([\w.]+)'")
+
+Partial = Callable[[Iterator[pa.Table]], Iterable[tuple[int, Any]]]
+"""The records of a partition, some at a time → what was found, by the slot in which it is added up."""
+Add = Callable[[int, list[Any]], Any]
+"""Of a slot: what was found in all partitions → their sum."""
+
+
+@dataclass(slots=True)
+class Collected:
+    """What has come to the driver."""
+
+    rows: int = 0
+    bytes: int = 0
+    jobs: int = 0
+    """How often all records were gone through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A Spark session, as it is used here."""
+
+    session: Any
+    collected: Collected = field(default_factory=Collected)
+
+    def gather(self, frame: Any, partial: Partial, add: Add) -> dict[int, Any]:
+        """What a function finds in all records of a frame: slot → the sum."""
+        self.collected.jobs += 1
+        found = frame.mapInArrow(as_part(partial), SLOTS)
+        summed = found.groupBy("slot").applyInArrow(as_sum(add), SLOTS)
+        table = self.collect(summed)
+        return {row["slot"]: pickle.loads(row["found"]) for row in table.to_pylist()}
+
+    def collect(self, frame: Any) -> pa.Table:
+        """Bring a frame to the driver."""
+        with understood():
+            table = frame.toArrow()
+        self.collected.rows += table.num_rows
+        self.collected.bytes += table.nbytes
+        return table
+
+    def check(self) -> None:
+        """Refuse a cluster whose executors lack rothko, or have another."""
+        [found] = self.collect(self.session.range(1).mapInArrow(_version, "version string"))["version"].to_pylist()
+        if found != version("rothko"):
+            raise InputError(
+                f"The executors have rothko {found} and the driver has {version('rothko')}; install the same on both."
+            )
+
+
+def _version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _ in batches:
+        yield pa.record_batch({"version": [version("rothko")]})
+
+
+def as_part(partial: Partial) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function of the records of a partition, as Spark calls it."""
+
+    def part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with told():
+            for slot, found in partial(pieces(batches)):
+                yield as_slots([slot], [found])
+
+    return part
+
+
+def as_sum(add: Add) -> Callable[[pa.Table], pa.Table]:
+    """A function that adds up what was found, as Spark calls it."""
+
+    def total(table: pa.Table) -> pa.Table:
+        with told():
+            slot = table["slot"][0].as_py()
+            # In an order of their own: rounding must not depend on which came first.
+            found = [pickle.loads(one) for one in sorted(table["found"].to_pylist())]
+            return pa.Table.from_batches([as_slots([slot], [add(slot, found)])])
+
+    return total
+
+
+def as_slots(slots: list[int], found: list[Any]) -> pa.RecordBatch:
+    """What functions give back."""
+    packed = [pickle.dumps(one, protocol=pickle.HIGHEST_PROTOCOL) for one in found]
+    return pa.record_batch({"slot": pa.array(slots, pa.int32()), "found": pa.array(packed, pa.binary())})
+
+
+def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Records in pieces that are worth a call: Spark hands them over ten thousand at a time."""
+    return of_size(batches, PIECE_ROWS)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Say what went wrong, and nothing else, to the driver."""
+    try:
+        yield
+    except RothkoError as error:
+        about = {"kind": type(error).__name__, "message": str(error), "values": list(error.values)}
+        raise RuntimeError(MARK + json.dumps(about)) from None
+    except Exception as error:
+        at = error.__traceback__
+        while at is not None and at.tb_next is not None:
+            at = at.tb_next
+        place = "" if at is None else f" at {at.tb_frame.f_globals.get('__name__', '')}:{at.tb_lineno}"
+        about = {"kind": "", "message": f"{type(error).__name__}{place}"}
+        raise RuntimeError(MARK + json.dumps(about)) from None
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Turn what Spark says of a job that failed into one sentence."""
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        found = SAID.search(text)
+        if found:
+            about = json.loads(found[1])
+            kind = getattr(errors, about["kind"], None)
+            if isinstance(kind, type) and issubclass(kind, RothkoError):
+                again = RothkoError.__new__(kind)
+                RothkoError.__init__(again, about["message"], values=about["values"])
+                raise again from None
+            raise AssertionError(f"a task of Spark failed: {about['message']}") from None
+        absent = ABSENT.search(text)
+        if absent:
+            raise InputError(
+                f"The executors cannot import {absent[1]!r}: install rothko where they run, or ship it to them "
+                "(docs/spark.md)."
+            ) from None
+        raise InputError(f"Spark could not do what it was asked: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    """What of an error of Spark tells no cell: its class of condition, where it has one."""
+    condition = getattr(error, "getCondition", lambda: None)()
+    return f"{type(error).__name__} {condition or ''}".strip() + "."

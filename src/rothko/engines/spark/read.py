@@ -1,0 +1,104 @@
+"""Tables that Spark reads: folders and files of Parquet, CSV or Delta, and tables of its catalog."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rothko.data.source.csv import CsvOptions
+from rothko.data.source.source import DAMAGED, Source
+from rothko.data.source.spark import open_spark
+from rothko.engines.spark.cluster import understood
+from rothko.errors import InputError
+
+ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""How the address of an object store or of a distributed file system begins."""
+ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".gz": "csv"}
+
+
+def open_by_spark(session: Any, data: str | Path, csv: CsvOptions | None = None) -> Source:
+    """Open what a path, an address or the name of a table stands for."""
+    name = str(data)
+    if not ELSEWHERE.match(name):
+        path = Path(data)
+        if path.exists():
+            return _open_path(session, path, csv or CsvOptions())
+        with understood():
+            there = re.fullmatch(r"[\w`.]+", name) is not None and session.catalog.tableExists(name)
+        if not there:
+            raise InputError(f"There is no file, folder or table {name!r}.")
+        with understood():
+            return open_spark(session.table(name), label=f"the table {name}")
+    form = next((form for ending, form in ENDINGS.items() if name.rstrip("/").lower().endswith(ending)), "parquet")
+    with understood():
+        return open_spark(_read(session, form, name, csv or CsvOptions()), label=name, text=form != "parquet")
+
+
+def _open_path(session: Any, path: Path, csv: CsvOptions) -> Source:
+    files = _files(path)
+    if not files:
+        raise InputError(f"{str(path)!r} has no files that can be read.")
+    if (path / "_delta_log").is_dir():
+        with understood():
+            return open_spark(session.read.format("delta").load(str(path.absolute())), label=path.name, path=path)
+    forms = {_form(file) for file in files}
+    if len(forms) > 1 or None in forms:
+        raise InputError(
+            f"{str(path)!r} has files of several kinds; name a folder of Parquet, CSV or TSV files, and no others."
+        )
+    [form] = forms
+    assert form is not None
+    if form == "parquet":
+        _alike(files)
+    with understood():
+        frame = _read(session, form, str(path.absolute()), csv)
+    return open_spark(frame, label=path.name, path=path, text=form != "parquet")
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a folder that Spark would read."""
+    if path.is_file():
+        return [path]
+    found = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return [file for file in found if not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)]
+
+
+def _form(file: Path) -> str | None:
+    name = file.name.lower().removesuffix(".gz")
+    return next((form for ending, form in ENDINGS.items() if name.endswith(ending)), None)
+
+
+def _alike(files: Sequence[Path]) -> None:
+    """Refuse files of which one has other columns, or columns of other types, than the first."""
+    first: pa.Schema | None = None
+    for file in files:
+        try:
+            schema = pq.read_schema(file).remove_metadata()
+        except DAMAGED:
+            raise InputError(f"{file.name} is no Parquet file, or it is damaged.") from None
+        first = first or schema
+        if not schema.equals(first):
+            different = [field.name for field in schema if first.get_field_index(field.name) < 0]
+            different += [f.name for f in first if schema.get_field_index(f.name) < 0 or schema.field(f.name) != f]
+            which = repr(different[0]) if different else "in another order"
+            raise InputError(
+                f"{file.name} has other columns than {files[0].name}: {which}; bring all files of the folder to one "
+                "schema."
+            )
+
+
+def _read(session: Any, form: str, path: str, csv: CsvOptions) -> Any:
+    if form == "parquet":
+        return session.read.parquet(path)
+    tab = "\t" if form == "tsv" else ","
+    quote = csv.quote or '"'
+    reader = session.read.options(
+        header=csv.header is not False, enforceSchema=False, multiLine=True, sep=csv.delimiter or tab, quote=quote,
+        escape=quote, encoding=csv.encoding or "UTF-8", mode="FAILFAST", inferSchema=False,
+    )  # fmt: skip
+    return reader.csv(path)

@@ -1,0 +1,110 @@
+"""The engine on a cluster, from a frame to the leaves that its executors finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rothko.data.schema import columns_read
+from rothko.data.source.spark import quoted
+from rothko.data.survey.coded import Coded, Outline
+from rothko.data.survey.coder import Coder
+from rothko.engines.driver import Driver
+from rothko.engines.engine import Io, Request
+from rothko.engines.options import Spark
+from rothko.engines.plan import budget
+from rothko.engines.rothko_s import Sampling
+from rothko.engines.rothko_t import Exhaustive
+from rothko.engines.spark.cluster import Cluster
+from rothko.engines.spark.store import Leaf, SparkStore, Way
+from rothko.engines.spark.survey import survey
+from rothko.engines.store import Job
+from rothko.engines.tree import Tree
+from rothko.progress import Progress, silent
+
+TASK = 1_000_000_000
+"""Bytes that the Python of a task may take, where nobody says."""
+GRID = 100_000
+"""Records by which Rothko-T lays grids, should any column need one."""
+MOST_SAMPLED = 1_000_000
+"""Records of a sample on the driver, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A table on a cluster whose tree is grown: what executors need to know to finish it."""
+
+    cluster: Cluster
+    frame: Any
+    """The columns that are read."""
+    coder: Coder
+    job: Job
+    tree: Tree
+    leaves: tuple[Leaf, ...]
+    tuples: int
+    """Records that an executor can hold while classes are made of them."""
+    io: Callable[[], Io]
+    notes: tuple[str, ...]
+
+
+def grow(
+    engine: Spark,
+    cluster: Cluster,
+    frame: Any,
+    label: str,
+    policy: Request,
+    *,
+    check: Callable[[Outline], None],
+    text: bool = False,
+    memory: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Grown:
+    """Survey a frame and grow the tree over it, down to leaves that an executor can hold.
+
+    Parameters
+    ----------
+    check
+        Called with what the survey has found: refuses a table that cannot be released as asked.
+    text
+        Whether the columns of the frame have no types.
+    memory
+        The most bytes that the Python of a task, or of the driver, may take.
+    """
+    limit = memory or TASK
+    read = frame.select([quoted(name) for name in columns_read(frame.columns, policy)])
+    codes = 4 * (len(policy.quasi_identifiers) + len(policy.sensitive) + len(policy.workload) + 1)
+    for_sample = budget(limit, row_bytes=codes)
+    progress("survey", 0, 1)
+    found = survey(
+        cluster, read, label, policy, text=text, seed=seed, memory=for_sample.frequency,
+        sample=min(for_sample.tuples, MOST_SAMPLED) if engine.samples else GRID,
+    )  # fmt: skip
+    progress("survey", 1, 1)
+    outline, coder, notes = found.settled
+    check(outline)
+    record = codes + -(-found.size.bytes // found.size.rows)
+    shares = budget(limit, row_bytes=record).within(engine.records_at_once)
+    job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, 1)
+    chooser, _ = job.chooser()
+    tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
+    store = SparkStore(job, cluster, read, Way(coder), outline.rows, shares.tuples, progress=progress)
+    driver = Driver(job, shares.tuples, shares.frequency)
+    first: Coded | None = found.sample
+    growth = Sampling(driver, engine.sampling, first) if engine.samples else Exhaustive(driver)
+    leaves = tuple(driver.parts(growth, store, tree))
+
+    def io() -> Io:
+        counters = driver.counters
+        return Io(
+            passes=cluster.collected.jobs,
+            repartitions=1,
+            reads=None,
+            writes=None,
+            collected=cluster.collected.bytes,
+            sample=counters.sampled or None,
+            pruned=counters.pruned if engine.samples else None,
+        )
+
+    return Grown(cluster, read, coder, job, tree, leaves, shares.tuples, io, notes)

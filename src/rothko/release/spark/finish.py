@@ -1,0 +1,312 @@
+"""Leaves on a cluster, cut to the end and written where their records are brought together.
+
+LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5.1. One shuffle brings the records of each leaf to one task, which
+goes on as the memory engine does and writes a file. A leaf that is one class and larger than a task can hold is
+written in several, its records spread by a hash of what they show. What each task has found (what it lost, what its
+rows must be, its branch of the tree) is joined in a task of its own, and only a summary comes to the driver.
+
+A task that is done again writes the same bytes under the same name: a file is moved there when it is complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import pickle
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rothko.data.source.source import Source
+from rothko.data.survey.coded import Coded
+from rothko.data.survey.coder import Coder
+from rothko.engines.disk.spill import Spill
+from rothko.engines.part import LargeClass
+from rothko.engines.spark.cluster import SLOTS, as_slots, pieces, told
+from rothko.engines.spark.run import Grown
+from rothko.engines.spark.store import Leaf, Way
+from rothko.engines.store import Job
+from rothko.engines.tree import Tree
+from rothko.methods.classes import Cuts
+from rothko.policy.policy import Policy
+from rothko.release.large_class import Sums, add_up
+from rothko.release.measured import NewMeter
+from rothko.release.publish import Published
+from rothko.release.recoding.branches import Branches
+from rothko.release.rows import row_keys
+from rothko.release.staging import sha256
+from rothko.release.stored import Written
+from rothko.release.stream import Sink, Stream
+from rothko.release.verify import Fingerprint
+from rothko.release.write import write_content
+
+MANIFEST = "_manifest.sha256"
+"""The hashes of all files of a release, as sha256sum writes and checks them."""
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Slot(NamedTuple):
+    """What one task finishes: a leaf, or a piece of one."""
+
+    leaf: Leaf
+    piece: int = 0
+    of: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What tasks must know to finish leaves: plain data, sent to them."""
+
+    job: Job
+    policy: Policy
+    coder: Coder
+    names: tuple[str, ...]
+    """The columns of the source, in their order."""
+    tree: Tree
+    slots: tuple[Slot, ...]
+    tuples: int
+    meter: NewMeter
+    folder: Path
+    """Where files are written, which all tasks and the driver can reach."""
+    ending: str
+    sums: Mapping[int, Sums] = field(default_factory=dict)
+    """Node of a leaf that is one class and in several pieces → what is known of it."""
+
+    @classmethod
+    def of(cls, grown: Grown, policy: Policy, names: Sequence[str], meter: NewMeter, folder: Path, ending: str) -> (
+        Making
+    ):  # fmt: skip
+        """How the leaves of a tree are finished."""
+        slots = []
+        for leaf in grown.leaves:
+            # Half of what fits, for rows do not spread quite evenly.
+            parts = max(1, math.ceil(2 * leaf.rows / grown.tuples)) if leaf.whole else 1
+            slots += [Slot(leaf, piece, parts) for piece in range(parts)]
+        return cls(
+            grown.job, policy, grown.coder, tuple(names), grown.tree, tuple(slots), grown.tuples, meter, folder, ending
+        )
+
+    def file(self, slot: int) -> str:
+        """The name of a file: files come in an order that the cuts fix."""
+        return f"part-{slot:05d}{self.ending}"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a task has made of a leaf, or of a piece of one."""
+
+    written: Written
+    measured: Any
+    """What :meth:`rothko.release.measured.Meter.measured` said."""
+    branch: tuple[int, Cuts, Mapping[str, Sequence[Published]]]
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What all tasks have made, in short."""
+
+    written: Written
+    """As of the first, with the fingerprint of all."""
+    measured: Any
+    rows: int
+    manifest: str
+    """The hash of the list of files."""
+
+
+def finish(grown: Grown, making: Making, recoding: Path) -> Joined:
+    """Finish all leaves; the files and the recoding are written, and what is known of them comes back."""
+    from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
+
+    making = replace(making, sums=_sums(grown, making))
+    width = len(making.job.outline.lines) + len(making.job.outline.domains)
+    codes = [StructField(f"c{i}", IntegerType()) for i in range(width)]
+    kinds = {one.name: one.dataType for one in grown.frame.schema.fields}
+    kept = [StructField(f"k{i}", kinds[name]) for i, name in enumerate(making.coder.kept)]
+    routed = grown.frame.mapInArrow(
+        partial_of(_routed, making), StructType([StructField("slot", IntegerType()), *codes, *kept])
+    )
+    done = routed.repartitionById(len(making.slots), "slot").mapInArrow(partial_of(_finished, making), SLOTS)
+    joined = (
+        done.repartition(1)
+        .sortWithinPartitions("slot")
+        .mapInArrow(partial_of(_joined, making, recoding), StructType([StructField("found", BinaryType())]))
+    )
+    [row] = grown.cluster.collect(joined)["found"].to_pylist()
+    grown.cluster.collected.jobs += 1
+    return pickle.loads(row)  # type: ignore[no-any-return]
+
+
+def partial_of(function: Any, *given: Any) -> Any:
+    """A function of batches, as Spark calls it, which says what went wrong and nothing else."""
+    work = partial(function, *given)
+
+    def of_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with told():
+            yield from work(batches)
+
+    return of_batches
+
+
+def _sums(grown: Grown, making: Making) -> dict[int, Sums]:
+    """What is known of each leaf that is one class and in several pieces."""
+    large = [leaf for leaf in grown.leaves if leaf.whole]
+    if not large:
+        return {}
+    route = making.tree.route({leaf.node: i for i, leaf in enumerate(large)})
+
+    def found(tables: Iterator[pa.Table]) -> Iterable[tuple[int, Sums]]:
+        held: list[list[Coded]] = [[] for _ in large]
+        sums: dict[int, Sums] = {}
+        for coded in Way(making.coder).over(tables):
+            place = route(coded)
+            for i, leaf in enumerate(large):
+                some = coded.take(np.flatnonzero(place == i))
+                if some.rows:
+                    held[i] = [some]
+                    more = add_up(_class(making, leaf, held[i], some.rows), making.policy)
+                    sums[i] = sums[i] + more if i in sums else more
+        return sums.items()
+
+    def total(_: int, some: list[Sums]) -> Sums:
+        result = some[0]
+        for one in some[1:]:
+            result = result + one
+        return result
+
+    return {large[i].node: sums for i, sums in grown.cluster.gather(grown.frame, found, total).items()}
+
+
+def _class(making: Making, leaf: Leaf, coded: Sequence[Coded], rows: int) -> LargeClass:
+    low, high = making.tree.low[leaf.node], making.tree.high[leaf.node]
+    return LargeClass(making.job.outline, rows, lambda: iter(coded), making.tuples, leaf.node, low, high)
+
+
+def _routed(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Every record as codes, with the task that finishes it."""
+    first = {slot.leaf.node: i for i, slot in reversed(list(enumerate(making.slots)))}
+    parts = np.ones(len(making.slots), dtype=np.uint64)
+    for i in first.values():
+        parts[i] = making.slots[i].of
+    route = making.tree.route(first)
+    for table in pieces(batches):
+        coded = making.coder.code(table)
+        slots = route(coded)
+        of = parts[slots]
+        if (of > 1).any():
+            slots += (_keys(coded, making.job.seed) % of).astype(np.int32)
+        columns = [pa.array(slots), *map(pa.array, coded.codes), *map(pa.array, coded.values.values())]
+        names = ["slot", *(f"c{i}" for i in range(len(columns) - 1)), *(f"k{i}" for i in range(len(making.coder.kept)))]
+        whole = pa.Table.from_arrays([*columns, *coded.kept.columns], names=names)
+        yield from whole.combine_chunks().to_batches()
+
+
+def _keys(coded: Coded, seed: int) -> NDArray[np.uint64]:
+    """By what records are spread over the pieces of a class: what they show; where that is alike, their codes."""
+    if coded.kept.num_columns:
+        # Other bits than those by which rows are put in order.
+        return (row_keys(coded.kept, seed) * SPREAD) >> np.uint64(33)
+    keys = np.zeros(coded.rows, dtype=np.uint64)
+    for codes in coded.codes:
+        keys = (keys + codes.astype(np.uint64)) * SPREAD
+    return keys >> np.uint64(33)
+
+
+def _finished(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Finish the leaf whose records are in a partition."""
+    held = list(batches)
+    if not sum(batch.num_rows for batch in held):
+        return
+    table = pa.Table.from_batches(held)
+    number = table["slot"][0].as_py()
+    slot, outline = making.slots[number], making.job.outline
+    lines = len(outline.lines)
+    codes = np.stack([table[f"c{i}"].to_numpy() for i in range(lines)])
+    values = {name: table[f"c{lines + i}"].to_numpy() for i, name in enumerate(outline.domains)}
+    kept = pa.table([table[f"k{i}"] for i in range(len(making.coder.kept))], names=list(making.coder.kept))
+    del table, held
+    yield as_slots([number], [_written(making, number, slot, Coded(codes, values, kept))])
+
+
+def _written(making: Making, number: int, slot: Slot, coded: Coded) -> Done:
+    """Write the file of a leaf, or of a piece of one."""
+    branch: list[Any] = []
+    name = making.file(number)
+    temporary = making.folder / f".{secrets.token_hex(8)}-{name}"
+    with Spill.open() as spill:
+        stream = Stream(
+            parts=(), top=_no_top, policy=making.policy, outline=making.job.outline, source=_source(making.names),
+            certify=_no_certificate, spill=spill, meter=making.meter, seed=making.job.seed,
+        )  # fmt: skip
+        try:
+            with Sink(stream, temporary, lambda *given: branch.append(given), private=False) as sink:
+                if slot.of > 1:
+                    sink.add_class(_class(making, slot.leaf, [coded], coded.rows), making.sums[slot.leaf.node])
+                else:
+                    sink.add(making.job.finish(coded, making.tree, slot.leaf.node))
+                written = sink.finish()
+            digest = sha256(temporary)
+            os.replace(temporary, making.folder / name)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return Done(written, sink.meter.measured(), branch[0], name, digest)
+
+
+def _no_top() -> Cuts:
+    raise AssertionError("a leaf has no top")
+
+
+def _no_certificate(*_: Any) -> Any:
+    raise AssertionError("a leaf has no certificate")
+
+
+def _source(names: tuple[str, ...]) -> Source:
+    """A table of some columns that is not read."""
+    return Source("", names, None, lambda *_: pa.table({}))
+
+
+def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Join what all tasks have made, in the order of their numbers."""
+    first: Written | None = None
+    total, escaped, lines = Fingerprint(), set[str](), []
+    numbers: list[int] = []
+    joined = set[int]()
+    with Spill.open() as spill:
+        outline = making.job.outline
+        meter = making.meter(making.policy, outline, spill)
+        branches = Branches(outline.lines, making.policy, spill)
+        for batch in batches:
+            for number, found in zip(batch["slot"].to_pylist(), batch["found"], strict=True):
+                done: Done = pickle.loads(found.as_py())
+                numbers.append(number)
+                first = first or done.written
+                total += done.written.meant.fingerprint
+                escaped |= done.written.escaped
+                meter.take_in(done.measured)
+                if done.branch[0] not in joined:  # the pieces of a class have the same
+                    branches.add(*done.branch)
+                    joined.add(done.branch[0])
+                lines.append(f"{done.sha256}  {done.file}\n")
+        if first is None:
+            return  # an empty partition beside the one that has all
+        assert numbers == list(range(len(making.slots))), "a task has not said what it has made"
+        for path, content in branches.files(recoding, making.tree.cuts(outline.lines)).items():
+            write_content(content, path)
+    manifest = "".join(lines)
+    (making.folder / MANIFEST).write_text(manifest, encoding="utf-8")
+    for entry in os.scandir(making.folder):  # of tasks that were given up
+        if entry.name.startswith("."):
+            os.unlink(entry.path)
+    digest = hashlib.sha256(manifest.encode()).hexdigest()
+    written = replace(first, meant=replace(first.meant, fingerprint=total, rows=total.rows), escaped=frozenset(escaped))
+    joined_all = Joined(written, meter.measured(), total.rows, digest)
+    yield pa.record_batch({"found": pa.array([pickle.dumps(joined_all)], pa.binary())})

@@ -1,0 +1,188 @@
+"""A release on a cluster: made by executors, verified there, and moved into place as a folder of files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+
+from rothko.data.source.source import Source
+from rothko.engines.growing import Tables
+from rothko.engines.spark.run import Grown
+from rothko.errors import InputError, OutputError, PolicyError
+from rothko.policy.policy import Policy
+from rothko.release.certificate import Certificate
+from rothko.release.loss import Loss
+from rothko.release.measured import NewMeter
+from rothko.release.place import RECODING, Place, place_of
+from rothko.release.recoding.document import copied
+from rothko.release.recoding.recoding import Recoding
+from rothko.release.release import TableRelease
+from rothko.release.save import Outgoing, Saved, Unverified, save, timed
+from rothko.release.spark.finish import MANIFEST, Joined, Making, finish
+from rothko.release.spark.verify import check_ending, read_written, verify_written
+from rothko.release.staging import sha256
+from rothko.release.verify import Verification
+from rothko.release.write import explained
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A release whose tree is grown and whose records lie on a cluster. It can be taken once, as a stream can."""
+
+    grown: Grown
+    policy: Policy
+    source: Source
+    certify: Callable[[Verification, Loss], Certificate]
+    meter: NewMeter
+    spill: Tables
+    """A private folder that executors can reach, too."""
+
+    def __post_init__(self) -> None:
+        if self.policy.order == "keep":
+            raise PolicyError("order: keep needs the engine memory: records on a cluster have no order; remove it.")
+
+    def save(
+        self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False
+    ) -> Saved[Certificate]:
+        """Have it written, verified and certified; see :meth:`rothko.release.release.TableRelease.save`."""
+        place = place_of(
+            out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite, in_parts=True
+        )  # fmt: skip
+        check_ending(place.data.suffix.lower())
+        return save(place, self._write)
+
+    def _write(self, out: Outgoing) -> Unverified[Certificate]:
+        [data] = out.files
+        ending, recoding = data.suffix.lower(), data.with_name(RECODING)
+        with timed(out.timings, "write"):
+            joined, lost = self._made(data, ending, recoding)
+            out.recode(partial(copied, recoding))
+            out.recoded()
+        return Unverified(
+            lambda: verify_written(self.grown.cluster, data, ending, joined.written.meant, self.policy),
+            lambda checked: self.certify(checked, lost),
+            joined.written.escaped,
+            {data: joined.manifest},
+        )
+
+    def store(self) -> SpreadRelease:
+        """Have everything written and verified in the private folder, which the release then holds."""
+        timings: dict[str, float] = {}
+        data, recoding = self.spill.folder / "release.parquet", self.spill.folder / RECODING
+        try:
+            with timed(timings, "write"):
+                joined, lost = self._made(data, ".parquet", recoding)
+            with timed(timings, "verify"):
+                checked = verify_written(self.grown.cluster, data, ".parquet", joined.written.meant, self.policy)
+            certificate = self.certify(checked, lost)
+        except BaseException:
+            self.spill.close()
+            raise
+        certificate = replace(certificate, timings=certificate.timings | timings)
+        return SpreadRelease(certificate, recoding, data, self.source, self.spill, joined, self.grown)
+
+    def _made(self, data: Path, ending: str, recoding: Path) -> tuple[Joined, Loss]:
+        with explained(data):
+            data.mkdir()
+        making = Making.of(self.grown, self.policy, self.source.names, self.meter, data, ending)
+        joined = finish(self.grown, making, recoding)
+        meter = self.meter(self.policy, self.grown.job.outline, self.spill)
+        meter.take_in(joined.measured)
+        return joined, meter.finish()
+
+
+class SpreadRelease(TableRelease):
+    """A release in a private folder of files; it has what a :class:`~rothko.release.release.Release` has.
+
+    Use it in a ``with``, or close it, to remove the folder; it is removed at the latest when the object is gone.
+    """
+
+    def __init__(
+        self,
+        certificate: Certificate,
+        recoding: Path,
+        data: Path,
+        source: Source,
+        holder: Tables,
+        joined: Joined,
+        grown: Grown,
+    ) -> None:
+        self.certificate = certificate
+        self._recoding, self._data, self._source, self._holder = recoding, data, source, holder
+        self._joined, self._grown = joined, grown
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the files."""
+        self._holder.close()
+
+    @cached_property
+    def recoding(self) -> Recoding:
+        """φ, read when it is asked for."""
+        return Recoding.load(self._there(self._recoding))
+
+    @property
+    def table(self) -> Any:
+        """The released rows, as a DataFrame of Spark that reads the files."""
+        data = self._there(self._data)
+        return read_written(self._grown.cluster.session, data, ".parquet", self._joined.written.meant.columns)
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The released rows as an Arrow table, all of them brought here."""
+        return self.table.toArrow()
+
+    @property
+    def classes(self) -> pa.Table:
+        """What each class publishes, and how many records it has; classes that publish the same are one."""
+        from rothko.data.source.spark import quoted
+
+        shown = [column for columns in self._joined.written.meant.published.values() for column in columns]
+        counted = self.table.groupBy(*map(quoted, shown)).count()
+        return counted.toArrow().rename_columns([*shown, "records"])
+
+    def save(
+        self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False
+    ) -> Saved[Certificate]:
+        """Copy the files to a folder, and verify them there."""
+        place = place_of(
+            out, self._source.path, self.certificate.policy, recoding=recoding, overwrite=overwrite, in_parts=True
+        )  # fmt: skip
+        if place.data.suffix.lower() != ".parquet":
+            raise OutputError(
+                f"The release of a Spark DataFrame is a folder of Parquet files; name a folder, or {place.data.stem}"
+                ".parquet. rothko anonymize writes other formats."
+            )
+        return save(place, self._write)
+
+    def _recodes(self) -> bool:
+        return True
+
+    def _write(self, out: Outgoing) -> Unverified[Certificate]:
+        [data] = out.files
+        with timed(out.timings, "write"), explained(data):
+            shutil.copytree(self._there(self._data), data)
+            out.recode(partial(copied, self._there(self._recoding)))
+        meant, policy = self._joined.written.meant, self.certificate.policy
+        return Unverified(
+            lambda: verify_written(self._grown.cluster, data, ".parquet", meant, policy), self._certified,
+            self._joined.written.escaped, {data: sha256(data / MANIFEST)},
+        )  # fmt: skip
+
+    def _there(self, path: Path) -> Path:
+        if not path.exists():
+            raise InputError(
+                "The release was closed, and its files are gone; anonymize the table again, or save it first."
+            )
+        return path

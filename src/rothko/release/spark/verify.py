@@ -1,0 +1,144 @@
+"""Verification on a cluster: what was written is read again by Spark, and every requirement computed from it.
+
+Spark reads the files, groups the rows by what they show, and brings the rows of each class together; the verifier's own
+SQL (:mod:`rothko.release.verify`) then asks the requirements of the classes of each partition. What a requirement must
+know of the whole table, such as how often each sensitive value occurs, Spark counts before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rothko.data.source.formats import is_text
+from rothko.engines.spark.cluster import Cluster
+from rothko.errors import OutputError
+from rothko.policy.policy import Policy
+from rothko.privacy.requirement import Requirement
+from rothko.release.meant import Meant
+from rothko.release.people import told_by_records
+from rothko.release.sql import connect
+from rothko.release.truth import ToldHashes
+from rothko.release.value_sql import value_of
+from rothko.release.verify import (
+    Fingerprint,
+    Known,
+    Verification,
+    fingerprint,
+    open_table,
+    together,
+    verify_counted,
+)
+
+READ_BY_SPARK = (".parquet", ".csv", ".tsv")
+CSV = {
+    "header": True,
+    "enforceSchema": False,
+    "multiLine": True,
+    "quote": '"',
+    "escape": '"',
+    "encoding": "UTF-8",
+    "ignoreLeadingWhiteSpace": False,
+    "ignoreTrailingWhiteSpace": False,
+    "mode": "FAILFAST",
+}
+"""As rothko writes text files; FAILFAST: a line that is not as the others is an error."""
+
+
+def check_ending(ending: str) -> None:
+    """Refuse a format that Spark cannot read again."""
+    if ending not in READ_BY_SPARK:
+        raise OutputError(
+            f"engine spark writes {', '.join(READ_BY_SPARK)}, which Spark can read again to verify them, not {ending}."
+        )
+
+
+def read_written(session: Any, folder: Path, ending: str, columns: Sequence[str]) -> Any:
+    """The files of a release as a frame."""
+    reader = session.read.option("pathGlobFilter", f"part-*{ending}").option("recursiveFileLookup", True)
+    if ending == ".parquet":
+        return reader.option("mergeSchema", True).parquet(str(folder))
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    delimiter = "\t" if ending == ".tsv" else ","
+    schema = StructType([StructField(name, StringType()) for name in columns])
+    return reader.options(**CSV).option("sep", delimiter).schema(schema).csv(str(folder))
+
+
+def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, policy: Policy) -> Verification:
+    """Verify what was written, and fail closed."""
+    frame = read_written(cluster.session, folder, ending, meant.columns)
+    columns = tuple(frame.columns)
+    plain = frame.toDF(*(f"c{i}" for i in range(len(columns))))
+    hashes = ToldHashes(meant.told, is_text(folder.with_suffix(ending)), meant.types)
+    found = cluster.gather(plain, partial(_marks, hashes, columns), lambda _, some: sum(some, Fingerprint()))
+    marks: Fingerprint = found.get(0, Fingerprint())
+    meant.check_extent(Verification(marks.rows, columns, 0, ()))
+    asked = told_by_records(policy)
+    sensitive = tuple(dict.fromkeys(r.column for r in asked if r.column is not None))
+    known = {name: _known(cluster, plain, columns, name, policy) for name in sensitive}
+    shown = [f"c{columns.index(column)}" for names in meant.published.values() for column in names]
+    held = [f"c{columns.index(name)}" for name in sensitive]
+    counted = plain.groupBy(*shown, *held).count().repartition(*shown)
+    about = partial(_verified, asked, columns, meant.published, known)
+    checked = cluster.gather(counted, about, lambda _, some: together(some))[0]
+    return meant.accepted(replace(checked, columns=columns, fingerprint=marks))
+
+
+def _marks(hashes: ToldHashes, names: Sequence[str], tables: Iterator[pa.Table]) -> Iterator[tuple[int, Fingerprint]]:
+    total = Fingerprint()
+    with connect(1) as connection:
+        for table in tables:
+            named = table.rename_columns(list(names))
+            if not hashes.text:
+                total += hashes.found(named, connection)
+                continue
+            columns = open_table(connection, named, hashes.names, "written")
+            shown, stayed = hashes.of_rows(connection, columns, "written")
+            total += fingerprint(connection, f"(SELECT 1 AS size, {shown} AS h, {stayed} AS s FROM written)")
+            connection.unregister("written")
+    yield 0, total
+
+
+def _known(cluster: Cluster, plain: Any, columns: Sequence[str], name: str, policy: Policy) -> Known:
+    """The values of a sensitive column over the whole table: as they are written, as what they count, how often."""
+    column = f"c{columns.index(name)}"
+    raw = cluster.collect(plain.groupBy(column).count().sort(column))
+    with connect(1) as connection:
+        connection.register("released", raw)
+        value = value_of(connection, name, column, policy.columns.get(name), policy.missing)
+        found = connection.sql(f"SELECT {column} AS raw, {value} AS value, count AS c FROM released").to_arrow_table()
+        connection.unregister("released")
+    return Known(found["raw"].combine_chunks(), found["value"].combine_chunks(), found["c"].to_numpy())
+
+
+def _verified(
+    requirements: Sequence[Requirement],
+    columns: Sequence[str],
+    published: Mapping[str, Sequence[str]],
+    known: Mapping[str, Known],
+    tables: Iterator[pa.Table],
+) -> Iterator[tuple[int, Verification]]:
+    """What the classes of a partition hold."""
+    held = list(tables)
+    if not held:
+        return
+    table = pa.concat_tables(held).combine_chunks()
+    for name, about in known.items():
+        column = f"c{columns.index(name)}"
+        place = pc.index_in(table[column], value_set=about.raw)
+        assert place.null_count == 0, "a value was not there before"
+        table = table.set_column(table.column_names.index(column), column, about.texts.take(place.combine_chunks()))
+    names = [columns[int(name[1:])] for name in table.column_names if name != "count"]
+    times = table["count"].to_numpy()
+    rows = table.drop_columns(["count"]).rename_columns(names)
+    if any(requirement.needs == "moments" for requirement in requirements):
+        rows, times = rows.take(pa.array(np.repeat(np.arange(len(times)), times))), np.ones(int(times.sum()), np.int64)
+    yield 0, verify_counted(rows, times, requirements, published, known)
