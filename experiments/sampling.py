@@ -21,7 +21,8 @@ from experiments.protocol import Scores
 from rothko.data.source.open import open_source
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.survey import survey
-from rothko.engines.chooser import Chooser, Cut
+from rothko.engines.candidates import Cut
+from rothko.engines.chooser import Chooser
 from rothko.engines.disk.store import gathered
 from rothko.engines.driver import Driver, grow
 from rothko.engines.frequency import Wanted

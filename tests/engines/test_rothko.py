@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.chooser import FrequencyGroup
 from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore, gathered
 from rothko.engines.driver import Driver
 from rothko.engines.frequency import Wanted, count, sizes
+from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.options import RothkoS
 from rothko.engines.part import LargeClass, Part
 from rothko.engines.rothko_s import Sampling

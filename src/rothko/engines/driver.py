@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from rothko.engines.chooser import Cut, FrequencyGroup
+from rothko.engines.candidates import Cut
 from rothko.engines.frequency import Wanted
+from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.store import Finished, Job, Store
 from rothko.engines.tree import Tree
 from rothko.privacy.statistics import Statistics

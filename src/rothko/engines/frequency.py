@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rothko.data.domain import Domain
 from rothko.data.survey.coded import Coded
-from rothko.engines.chooser import FrequencyGroup, FrequencySet
 from rothko.engines.crowd import Route, people_asked
+from rothko.engines.frequency_set import FrequencyGroup, FrequencySet
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Owners, Statistics
 from rothko.progress import each

@@ -22,9 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.survey.coded import Coded
-from rothko.engines.chooser import Allowed, Chooser, Cut, FrequencyGroup, exactly
+from rothko.engines.candidates import Allowed, Cut
+from rothko.engines.chooser import Chooser, exactly
 from rothko.engines.driver import Counters, Driver
 from rothko.engines.frequency import Wanted, count, sizes
+from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.options import RothkoS
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.store import Job, Store

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from rothko.engines.chooser import Chooser, Cut, FrequencyGroup
+from rothko.engines.candidates import Cut
+from rothko.engines.chooser import Chooser
 from rothko.engines.crowd import Level
 from rothko.engines.driver import Driver, Growth
 from rothko.engines.frequency import Wanted, sizes
+from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.store import Store
 from rothko.engines.tree import Tree
 from rothko.errors import InputError

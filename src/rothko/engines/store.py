@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.chooser import Chooser, FrequencyGroup, exactly
+from rothko.engines.chooser import Chooser, exactly
 from rothko.engines.crowd import Crowd, Spans, Zone, people_asked
 from rothko.engines.frequency import Wanted
+from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.part import Part
 from rothko.engines.tree import Tree
 from rothko.methods.classes import TreeClasses

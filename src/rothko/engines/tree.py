@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rothko.data.line import Line
 from rothko.data.survey.coded import Coded
-from rothko.engines.chooser import Cut
+from rothko.engines.candidates import Cut
 from rothko.methods.classes import Cuts
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from rothko.data.survey.coded import Coded, Records
-from rothko.engines.chooser import FrequencyGroup
 from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.spilled import Spilled
 from rothko.engines.disk.trim import give_back
 from rothko.engines.frequency import Wanted, count
+from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.part import LargeClass, Part
 from rothko.engines.store import Job
 from rothko.engines.tree import Tree

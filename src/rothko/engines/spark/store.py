@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.coder import Coder
-from rothko.engines.chooser import FrequencyGroup
 from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.frequency import Frequencies, Wanted
+from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.draw import Draw, Drawn
 from rothko.engines.store import Job
