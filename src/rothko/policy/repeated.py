@@ -7,13 +7,18 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rothko.data.exact import DIGITS
+from rothko.data.line import as_text
 from rothko.data.schema import Role
 from rothko.data.source.source import PIECE_ROWS, Source
 from rothko.data.typed import WHOLE, stored_as_text, with_one_missing
 from rothko.errors import InputError
 from rothko.policy.appearance import ENOUGH
-from rothko.policy.column_names import MEASURES, NUMBER_OF_A_PERSON, OF_A_PERSON, SHARED, named
+from rothko.policy.column_names import KNOWN, MEASURES, NUMBER_OF_A_PERSON, OF_A_PERSON, SHARED, named
 from rothko.policy.policy import Policy
+
+LONG = 5
+"""Digits of numbers that are given to people, where they are not given in turn."""
 
 
 def repeated(source: Source, policy: Policy) -> str:
@@ -27,11 +32,7 @@ def repeated(source: Source, policy: Policy) -> str:
     first = source.peek(names, rows=PIECE_ROWS) if names else None
     if first is None:
         return ""
-    told = []
-    for name in names:
-        values, records = _values(name, first[name], policy)
-        if _least(name) <= values < records:
-            told.append(name)
+    told = [name for name in names if _repeats(name, first[name], policy)]
     if not told:
         return ""
     which = ", ".join(f"{name!r} repeats" for name in told[:3])
@@ -43,38 +44,48 @@ def repeated(source: Source, policy: Policy) -> str:
 
 
 def _identifiers(policy: Policy) -> Iterator[str]:
-    """The columns that tell people apart: by their role, unless they are called as something that people share, such as
-    a name; or that are kept and are called as a number given to one person.
+    """The columns that may tell people apart: by their role, unless they are called as something that people share, a
+    name or a place; or that are kept and are called as a number given to one person.
     """
     for name, column in policy.columns.items():
-        number, shared = named(NUMBER_OF_A_PERSON, name), named(SHARED, name) or named(MEASURES, name)
-        if (column.role is Role.KEEP and number) or (column.role is Role.IDENTIFIER and (number or not shared)):
+        shared = named(SHARED, name) or named(MEASURES, name) or named(KNOWN, name)
+        own = column.role is Role.IDENTIFIER and (_is_called_so(name) or not shared)
+        if own or (column.role is Role.KEEP and named(NUMBER_OF_A_PERSON, name)):
             yield name
 
 
-def _least(name: str) -> int:
-    """How many values a column has at least that tells people apart; few tell nobody, unless that is what it is called.
-
-    A sex or a ward was dropped for another reason.
-    """
-    return 2 if named(NUMBER_OF_A_PERSON, name) or named(OF_A_PERSON, name) else ENOUGH
+def _is_called_so(name: str) -> bool:
+    """Whether a column is called as one that tells people apart."""
+    return bool(named(NUMBER_OF_A_PERSON, name) or named(OF_A_PERSON, name))
 
 
-def _values(name: str, column: pa.ChunkedArray, policy: Policy) -> tuple[int, int]:
-    """How many different values there are, and how many records have one; 0 where they do not tell people apart.
+def _repeats(name: str, column: pa.ChunkedArray, policy: Policy) -> bool:
+    """Whether a column tells people apart, as far as its values show, and some of them have several records.
 
-    Those are texts and whole numbers: a column of amounts or dates was dropped for another reason.
+    Many texts do, and numbers that people are given; a sex, a ward, amounts or dates were dropped for another reason.
     """
     try:
         present = with_one_missing(name, column, policy.missing).drop_null()
     except InputError:
-        return 0, 0
-    values = present.unique()
-    words = values.cast(pa.string()) if pa.types.is_dictionary(values.type) else values
-    if pa.types.is_string(words.type):
-        kind = stored_as_text(words)
-        amounts = kind == "number" and not pc.all(pc.match_substring_regex(words, WHOLE), min_count=0).as_py()
-        tells = kind not in ("date", "timestamp") and not amounts
+        return False
+    values, sure = present.unique(), _is_called_so(name)
+    if not (2 if sure else ENOUGH) <= len(values) < len(present):
+        return False
+    if pa.types.is_dictionary(values.type):
+        words = values.cast(pa.string())
+        if (kind := stored_as_text(words)) != "number":
+            return kind is None
+        whole = pc.all(pc.match_substring_regex(words, WHOLE), min_count=0).as_py()
     else:
-        tells = pa.types.is_integer(words.type) or (pa.types.is_decimal(words.type) and words.type.scale == 0)
-    return (len(values), len(present)) if tells else (0, 0)
+        words = as_text(values)
+        whole = pa.types.is_integer(values.type) or (pa.types.is_decimal(values.type) and values.type.scale == 0)
+    return bool(whole) and (sure or _are_given(words))
+
+
+def _are_given(words: pa.Array) -> bool:
+    """Whether whole numbers look as if they were given to people: in turn, or all of one length."""
+    lengths = pc.min_max(pc.utf8_length(pc.utf8_trim_whitespace(words))).as_py()
+    if lengths["min"] == lengths["max"] >= LONG:
+        return True
+    ends = pc.min_max(pc.cast(words, pa.decimal128(DIGITS, 0))).as_py()
+    return bool(ends["max"] - ends["min"] < 2 * len(words))
