@@ -38,6 +38,7 @@ from rothko.metrics.loss import loss_of_groups
 from rothko.metrics.meter import LossMeter, Lost
 from rothko.policy.asked import AnyPolicy, Asked
 from rothko.policy.draft import as_policy
+from rothko.policy.opened import written_by
 from rothko.policy.policy import Policy
 from rothko.policy.repeated import repeated
 from rothko.policy.words import Words, takes
@@ -227,6 +228,11 @@ def _spread(
     progress: Progress,
 ) -> Spread:  # fmt: skip
     """The flow up to verification of a table on a cluster."""
+    if anew := written_by(policy, policy.input.decimal).columns:
+        raise InputError(
+            f"engine spark reads numbers with a point and dates as 2024-02-29, and {anew[0]!r} is written otherwise; "
+            "turn it into numbers or dates with Spark (to_date, regexp_replace), and take its form out of the policy."
+        )
     from rothko.engines.disk.spill import Spill
     from rothko.engines.spark.cluster import Cluster
     from rothko.engines.spark.run import grow

@@ -70,9 +70,14 @@ class Written:
     or_released: bool = False
     """Whether the table may be a release, whose numbers have a point."""
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those whose values may have to be written anew."""
+        return (*self.dates, *(self.numbers if self.decimal == "," else ()))
+
     def opened(self, source: Source) -> Source:
         """The same table, written as in a release."""
-        if not self.dates and not (self.numbers and self.decimal == ","):
+        if not self.columns:
             return source
         read, pieces, first = source._read, source._pieces, source._first
 
@@ -103,7 +108,7 @@ class Written:
             table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
             for i, name in enumerate(table.column_names):
                 column = table.column(i)
-                if (name in self.dates or name in self.numbers) and is_text_type(column.type):
+                if name in self.columns and is_text_type(column.type):
                     rewrite = self._rewriting(name, signs.setdefault(name, set()))
                     table = table.set_column(i, name, _by_word(as_plain(column), rewrite, self.missing))
             yield table
@@ -111,7 +116,7 @@ class Written:
     def _rewriting(self, name: str, signs: set[str]) -> Callable[[pa.Array], pa.Array]:
         if name in self.dates:
             return lambda words: _dates(words, pattern_of(*self.dates[name]))
-        return lambda words: words if self.decimal != "," else self._numbers(name, words, signs)
+        return lambda words: self._numbers(name, words, signs)
 
     def _numbers(self, name: str, words: pa.Array, signs: set[str]) -> pa.Array:
         """Numbers with a point; refused where a point stands in them already, which may part thousands."""
