@@ -42,11 +42,18 @@ def fill(spill, most=40):
 COMMAND = """
 from rothko import cli
 
-@cli.app.command("spill")
 def spill(place: Path) -> None:
     with Spill.open(place) as opened:
         {body}
 
+application = cli.application
+
+def with_spill(*names):
+    app = application(*names)
+    app.command("spill")(spill)
+    return app
+
+cli.application = with_spill
 sys.argv = ["rothko", "spill", str(folder)]
 cli.main()
 """
