@@ -178,6 +178,17 @@ def test_chunks_do_not_matter(kind: pa.DataType, values: list[Any]) -> None:
     assert line.values.equals(expected.values)
 
 
+@pytest.mark.parametrize("missing", [[], [1], [0, 4, 5, 6, 7]])
+def test_blocks_do_not_matter(missing: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [None if i in missing else v for i, v in enumerate([7, -3, 7, 900, 0, 1, 7, 1, 55, -3])]
+    expected, expected_codes = line_and_codes(pa.array(values, pa.int16()))
+    monkeypatch.setattr("rothko.data.encode.BLOCK", 2)
+    line, codes = line_and_codes(pa.array(values, pa.int16()))
+    assert codes == expected_codes
+    assert line.values.equals(expected.values)
+    check_ranks(line, codes, values)
+
+
 def test_dates_lie_where_their_days_do() -> None:
     line, _ = line_and_codes(
         pa.array([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2), datetime.date(2020, 1, 11)])

@@ -75,17 +75,27 @@ def extremes(column: np.ndarray) -> tuple[np.int64, np.int64]:
 # ── codes ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def rank_dense(values: np.ndarray, present: np.ndarray, low: int, high: int) -> Arguments:
-    ranks = np.full(values.size, 99, dtype=np.int32)
-    return kc.rank_dense(values, present, low, high, ranks), ranks
+def mark_dense(values: np.ndarray, present: np.ndarray, low: int, high: int) -> np.ndarray:
+    marks = np.zeros(high - low + 1, dtype=np.int32)
+    kc.mark_dense(values, present, low, marks)
+    return marks
 
 
-def rank_dense_twin(values: np.ndarray, present: np.ndarray, low: int, high: int) -> Arguments:
-    seen = np.unique(values[present])
-    return seen, np.where(present, np.searchsorted(seen, values), -1)
+def mark_dense_twin(values: np.ndarray, present: np.ndarray, low: int, high: int) -> np.ndarray:
+    return np.isin(np.arange(low, high + 1), values[present])
 
 
-def rank_dense_cases() -> Iterator[Arguments]:
+def rank_dense(values: np.ndarray, present: np.ndarray, low: int, high: int) -> np.ndarray:
+    codes = np.full(values.size, 99, dtype=np.int32)
+    kc.rank_dense(values, present, low, np.arange(high - low + 1, dtype=np.int32)[::-1].copy(), codes)
+    return codes
+
+
+def rank_dense_twin(values: np.ndarray, present: np.ndarray, low: int, high: int) -> np.ndarray:
+    return np.where(present, high - values, -1)
+
+
+def dense_cases() -> Iterator[Arguments]:
     random = np.random.default_rng(1)
     for size in SIZES:
         for span in (1, 2, 100, 70_000):
@@ -746,7 +756,7 @@ def order_by_key(keys: np.ndarray, bits: int, ranges: int) -> np.ndarray:
 
 def order_by_key_cases() -> Iterator[Arguments]:
     random = np.random.default_rng(11)
-    for size in (0, *SIZES[:-1]):
+    for size in (0, *SIZES[:-1], 70_000):  # more buckets than are filled at a time
         bits = max(1, int(size // 4).bit_length())
         for ranges in (1, 2, 3):
             yield random.integers(0, WORD, size, dtype=np.uint64), bits, ranges
@@ -844,7 +854,8 @@ def line_runs_cases() -> Iterator[Arguments]:
 
 
 TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iterator[Arguments]]]] = {
-    "codes.rank_dense": (rank_dense, rank_dense_twin, rank_dense_cases),
+    "codes.mark_dense": (mark_dense, mark_dense_twin, dense_cases),
+    "codes.rank_dense": (rank_dense, rank_dense_twin, dense_cases),
     "codes.rank_sorted": (rank_sorted, rank_sorted_twin, rank_sorted_cases),
     "codes.recode": (recode, lambda codes, table: (table[codes],), recode_cases),
     "codes.spread": (spread, lambda of_class, classes: (of_class[classes],), spread_cases),

@@ -6,7 +6,7 @@ numbers by sorting, everything else by its dictionary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ from rothko.mistakes import said
 from rothko.progress import each
 
 Codes = NDArray[np.int32]
+BLOCK = 1 << 18
+"""Records that are ranked at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,27 +221,52 @@ def make_grid(name: str, first: pa.Array, last: pa.Array, spec: Column, *, missi
 
 def rank(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
     """Write each value's rank to ``codes`` (missing: -1); return the distinct values in order."""
-    from rothko.kernels.codes import rank_dense, rank_sorted
+    from rothko.kernels.codes import rank_sorted
 
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_boolean(kind):
         array = one_chunk(column)
-        present = _present(array)
-        numbers = whole_numbers(array)
-        if not present.any():
+        if array.null_count == len(array):
             codes.fill(-1)
             return array.slice(0, 0)
-        low, high = _span(numbers, present, array)
-        if high - low < 4 * len(numbers) + 65_536:
-            seen = rank_dense(numbers, present, low, high, codes)
-            return from_whole_numbers(seen, kind)
+        spans = [_span(numbers, present) for _, numbers, present in _blocks(array) if present.any()]
+        low, high = min(low for low, _ in spans), max(high for _, high in spans)
+        if high - low < 4 * len(array) + 65_536:
+            return from_whole_numbers(_rank_dense(array, low, high, codes), kind)
         if array.null_count == 0:
+            numbers = whole_numbers(array)
             return array.take(pa.array(rank_sorted(numbers, np.argsort(numbers), codes)))
     elif pa.types.is_floating(kind) and column.null_count == 0:
         array = one_chunk(column)
         numbers = np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
         return array.take(pa.array(rank_sorted(numbers, np.argsort(numbers), codes)))
     return _rank_dictionary(column, codes)
+
+
+def _rank_dense(array: pa.Array, low: int, high: int, codes: Codes) -> NDArray[np.int64]:
+    """Write the rank of whole numbers of a narrow range to ``codes``, by a table of the range; the distinct ones."""
+    from rothko.kernels.codes import mark_dense, rank_dense
+
+    ranks = np.zeros(high - low + 1, dtype=np.int32)
+    for _, numbers, present in _blocks(array):
+        mark_dense(numbers, present, low, ranks)
+    seen = np.flatnonzero(ranks) + low
+    np.cumsum(ranks, out=ranks)
+    ranks -= 1
+    for begin, numbers, present in _blocks(array):
+        rank_dense(numbers, present, low, ranks, codes[begin : begin + len(numbers)])
+    return seen
+
+
+def _blocks(array: pa.Array) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.bool_]]]:
+    """Some records at a time: where they begin, their whole numbers, and which of them there are.
+
+    Of all of them at once the numbers would lie in memory that is new to the process, and to be given it takes longer
+    than to rank them.
+    """
+    for begin in range(0, len(array), BLOCK):
+        some = array.slice(begin, BLOCK)
+        yield begin, whole_numbers(some), _present(some)
 
 
 def _rank_dictionary(column: pa.ChunkedArray, codes: Codes) -> pa.Array:
@@ -398,8 +425,6 @@ def from_whole_numbers(numbers: NDArray[np.int64], kind: pa.DataType) -> pa.Arra
     return array.cast(kind)
 
 
-def _span(numbers: NDArray[np.int64], present: Sequence[bool] | NDArray[np.bool_], array: pa.Array) -> tuple[int, int]:
-    if array.null_count == 0:
-        return int(numbers.min()), int(numbers.max())
-    held = numbers[np.asarray(present)]
+def _span(numbers: NDArray[np.int64], present: NDArray[np.bool_]) -> tuple[int, int]:
+    held = numbers if present.all() else numbers[present]
     return int(held.min()), int(held.max())

@@ -8,26 +8,18 @@ from rothko.kernels import compiled
 
 
 @compiled
-def rank_dense(values, present, low, high, codes):
-    """Rank whole numbers of a narrow range by a table of the range.
-
-    Writes the rank of every present value among the distinct ones to ``codes`` (absent: -1) and
-    returns the distinct values in order.
-    """
-    rank = np.zeros(high - low + 1, dtype=np.int32)
+def mark_dense(values, present, low, marks):
+    """Mark whole numbers of a narrow range in a table of the range, which begins at ``low``."""
     for i in range(values.size):
         if present[i]:
-            rank[values[i] - low] = 1
-    distinct = 0
-    for v in range(rank.size):
-        distinct += rank[v]
-        rank[v] = distinct - 1
-    seen = np.empty(distinct, dtype=np.int64)
-    for v in range(rank.size - 1, -1, -1):
-        seen[rank[v]] = low + v
+            marks[values[i] - low] = 1
+
+
+@compiled
+def rank_dense(values, present, low, ranks, codes):
+    """Write the entry of every present value in a table of the range to ``codes``; absent: -1."""
     for i in range(values.size):
-        codes[i] = rank[values[i] - low] if present[i] else -1
-    return seen
+        codes[i] = ranks[values[i] - low] if present[i] else -1
 
 
 @compiled

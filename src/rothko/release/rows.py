@@ -24,6 +24,8 @@ from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
 
 NULL = np.uint64(0x6E756C6C)
+BLOCK = 1 << 18
+"""Rows that are hashed at a time: what is kept of them meanwhile lies in memory that is used again."""
 ROW_GROUP = 1 << 20
 """The most rows of a row group of a Parquet file, and of what is put together at a time."""
 
@@ -151,7 +153,9 @@ def random_order(
 
     keys = row_keys(kept, seed, rows=kept.num_rows if classes is None else len(classes))
     if classes is not None:
-        fold_numbers(_class_keys(shown)[classes], keys)
+        by_class = _class_keys(shown)
+        for begin in range(0, len(keys), BLOCK):
+            fold_numbers(by_class[classes[begin : begin + BLOCK]], keys[begin : begin + BLOCK])
     order = np.empty(len(keys), dtype=np.int32)
     bits = max(1, int(len(keys) // 4).bit_length())
     edges = np.linspace(0, 1 << bits, threads + 1).astype(np.int64)
@@ -163,7 +167,11 @@ def row_keys(kept: pa.Table, seed: int, *, rows: int | None = None) -> NDArray[n
     """A hash of what each row keeps, and of the seed; of so many rows, where they keep nothing."""
     keys = np.full(kept.num_rows if rows is None else rows, np.uint64(seed & (2**64 - 1)))
     for name in kept.column_names:
-        _fold(kept[name], keys)
+        column = kept[name]
+        # Dictionaries are hashed once, and not for every block.
+        step = max(len(keys), 1) if pa.types.is_dictionary(column.type) else BLOCK
+        for begin in range(0, len(keys), step):
+            _fold(column.slice(begin, step), keys[begin : begin + step], nulls=column.null_count > 0)
     return keys
 
 
@@ -174,20 +182,26 @@ def _class_keys(shown: Iterable[Published]) -> NDArray[np.uint64]:
     keys = np.empty(0, dtype=np.uint64)
     for column in shown:
         distinct = np.zeros(len(column.values), dtype=np.uint64)
-        _fold(pa.chunked_array([column.values]), distinct)
+        _fold(pa.chunked_array([column.values]), distinct, nulls=column.values.null_count > 0)
         keys = keys if len(keys) else np.zeros(len(column.of_class), dtype=np.uint64)
         fold_numbers(distinct[column.of_class], keys)
     return keys
 
 
-def _fold(column: pa.ChunkedArray, keys: NDArray[np.uint64]) -> None:
-    """Take a column into the hash of every row: by value, whatever its type and encoding."""
+def _fold(column: pa.ChunkedArray, keys: NDArray[np.uint64], *, nulls: bool) -> None:
+    """Take a column into the hash of every row: by value, whatever its type and encoding.
+
+    Parameters
+    ----------
+    nulls
+        Whether the column has nulls, in these rows or in others.
+    """
     from rothko.kernels.numbers import fold_bytes, fold_numbers
 
     array = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if pa.types.is_dictionary(array.type):
         distinct = np.zeros(len(array.dictionary) + 1, dtype=np.uint64)
-        _fold(pa.chunked_array([array.dictionary]), distinct[:-1])
+        _fold(pa.chunked_array([array.dictionary]), distinct[:-1], nulls=array.dictionary.null_count > 0)
         distinct[-1] = NULL
         indices = pc.fill_null(array.indices, len(array.dictionary)).to_numpy(zero_copy_only=False)
         fold_numbers(distinct[indices], keys)
@@ -202,7 +216,7 @@ def _fold(column: pa.ChunkedArray, keys: NDArray[np.uint64]) -> None:
     offsets = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     data = np.frombuffer(texts.buffers()[2] or b"\\0", dtype=np.uint8)
     fold_bytes(offsets, data, keys)
-    if array.null_count:
+    if nulls:
         fold_numbers(array.is_null().to_numpy(zero_copy_only=False).astype(np.uint64), keys)
 
 
