@@ -1,0 +1,81 @@
+"""Over records on a cluster the tree grows as it does over records in memory, however they are spread."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rothko.data.survey.coded import Coded
+from rothko.engines.options import Spark
+from rothko.engines.spark.run import Grown, grow
+from rothko.methods import Mondrian
+from rothko.methods.classes import TreeClasses
+from rothko.policy.policy import Policy
+from tests.engines.test_rothko import classes_in_memory
+from tests.strategies.tables import Case, cases, unhurried
+from tests.twins.cluster import PlainCluster, PlainFrame
+
+
+def spread(table: pa.Table, parts: int, seed: int) -> PlainFrame:
+    """Records in an order and in partitions that are drawn; some are empty."""
+    cells = random.Random(seed)
+    order = cells.sample(range(table.num_rows), table.num_rows)
+    ends = sorted(cells.choices(range(table.num_rows + 1), k=parts - 1))
+    shuffled = table.take(pa.array(order, pa.int64()))
+    edges = [0, *ends, table.num_rows]
+    return PlainFrame(tuple(shuffled.slice(a, b - a) for a, b in zip(edges, edges[1:], strict=False)))
+
+
+def grown(case: Case, engine: Spark, *, parts: int, seed: int, workload: Any = ()) -> tuple[Grown, PlainFrame]:
+    specs = {name: {"role": "quasi-identifier", **spec} for name, spec in case.specs.items()}
+    others = {name: {"role": "sensitive"} for name in case.columns if name not in case.specs}
+    policy = Policy(
+        columns={**specs, **others, "record": {"role": "keep"}}, privacy=case.requirements, workload=workload
+    )
+    numbered = pa.table({**case.columns, "record": np.arange(len(next(iter(case.columns.values()))))})
+    frame = spread(numbered, parts, seed)
+    return grow(engine, PlainCluster(), frame, "a table", policy, check=lambda _: None, seed=seed), frame
+
+
+def classes_of(found: Grown, frame: PlainFrame) -> set[frozenset[int]]:
+    """What becomes of the leaves when each is finished."""
+    classes = set()
+    coded = found.coder.code(frame.toArrow())
+    place = found.tree.route({leaf.node: i for i, leaf in enumerate(found.leaves)})(coded)
+    for i, leaf in enumerate(found.leaves):
+        some = coded.take(np.flatnonzero(place == i))
+        assert some.rows == leaf.rows
+        if leaf.whole:
+            classes.add(frozenset(some.kept["record"].to_pylist()))
+        else:
+            classes |= _finished(found, some, leaf.node)
+    return classes
+
+
+def _finished(found: Grown, some: Coded, node: int) -> set[frozenset[int]]:
+    part = found.job.finish(some, found.tree, node)
+    numbers = part.kept["record"].to_numpy()[part.partition.order]
+    return {frozenset(one.tolist()) for one in np.split(numbers, part.partition.starts[1:-1])}
+
+
+@unhurried
+@given(cases(), st.integers(1, 5), st.integers(0, 99), st.integers(1, 20))
+def test_rothko_t_makes_the_classes_of_the_memory_engine(case: Case, parts: int, seed: int, fits: int) -> None:
+    encoded = case.encoded()
+    in_memory = Mondrian().partition(encoded, case.requirements)
+    assert isinstance(in_memory, TreeClasses)
+    found, frame = grown(case, Spark(records_at_once=fits), parts=parts, seed=seed)
+    assert classes_of(found, frame) == classes_in_memory(in_memory)
+
+
+@unhurried
+@given(cases(), st.integers(1, 5), st.integers(0, 99), st.integers(1, 20))
+def test_rothko_s_divides_the_records(case: Case, parts: int, seed: int, fits: int) -> None:
+    found, frame = grown(case, Spark(algorithm="rothko-s", records_at_once=fits), parts=parts, seed=seed)
+    members = sorted(record for one in classes_of(found, frame) for record in one)
+    assert members == list(range(frame.count()))
