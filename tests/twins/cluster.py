@@ -32,7 +32,7 @@ class PlainFrame:
     def limit(self, rows: int) -> PlainFrame:
         return PlainFrame((self.partitions[0].slice(0, rows),))
 
-    def toArrow(self) -> pa.Table:
+    def toArrow(self) -> pa.Table:  # noqa: N802 - as Spark calls it
         return pa.concat_tables(self.partitions)
 
 

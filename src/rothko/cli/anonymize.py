@@ -65,8 +65,8 @@ def anonymize(
         str | None,
         typer.Option(
             "--engine",
-            help="auto, memory, rothko-t or rothko-s.",
-            autocompletion=lambda: ["auto", "memory", "rothko-t", "rothko-s"],
+            help="auto, memory, rothko-t, rothko-s or spark.",
+            autocompletion=lambda: ["auto", "memory", "rothko-t", "rothko-s", "spark"],
             show_default="auto",
         ),
     ] = None,
@@ -80,6 +80,15 @@ def anonymize(
     spill_dir: Annotated[
         Path | None,
         typer.Option("--spill-dir", help="Where engines on disk make their private folder.", show_default=False),
+    ] = None,
+    spark_master: Annotated[
+        str | None,
+        typer.Option(
+            "--spark-master",
+            metavar="<url>",
+            help="Where engine spark runs: local[*], spark://…, yarn, k8s://…, or sc://… for Spark Connect.",
+            show_default="local[*]",
+        ),
     ] = None,
     delimiter: options.Delimiter = None,
     quote: options.Quote = None,
@@ -110,8 +119,9 @@ def anonymize(
     workload of a policy file.
     """
     from rothko.cli import console
-    from rothko.flow import prepare
+    from rothko.flow import prepare, where_it_lies
     from rothko.policy.asked import Asked
+    from rothko.policy.draft import as_policy
     from rothko.release.place import place_of
 
     if recoding is not None and no_recoding:
@@ -119,13 +129,16 @@ def anonymize(
     csv = options.csv_options(delimiter, quote, encoding, header, decimal)
     words = unfiled.words() | options.workload(classify, regress, select, aggregate)
     words |= {"method": method, "publish": publish}
-    table = Asked.of(data, policy, words, csv=csv)
+    known = None if policy is None else as_policy(policy)
+    there = where_it_lies(data, known, engine, spark_master=spark_master, csv=csv)
+    table = Asked.of(there, known, words, csv=csv)
     gain = options.number("--minimum-gain", minimum_gain, 0)
     given = options.parameters("--option", option, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
     asked = _with_options(table.policy, given)
     place = place_of(
         out, data, asked, recoding=False if no_recoding or not asked.method.recodes else recoding or True,
         two_tables=asked.method.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
+        in_parts=there is not data,
     )  # fmt: skip
     if policy is None:  # only now: it takes a pass over the data
         asked = _with_options(table.settled(), given)

@@ -23,12 +23,12 @@ as long as partitioning a small table."""
 
 class Without(importlib.abc.MetaPathFinder):
     """Modules that are not there: pandas, which Arrow looks for at its first array, and SciPy, which Numba looks for at
-    its start. A command has no data frames, and multiplies matrices with scikit-learn alone.
+    its start. A command has no data frames, and multiplies matrices with scikit-learn alone; PySpark wants both.
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         """Say that a module is not there, or nothing."""
-        if fullname in ("pandas", "scipy") and "sklearn" not in sys.modules:
+        if fullname in ("pandas", "scipy") and not {"sklearn", "pyspark"} & sys.modules.keys():
             raise ModuleNotFoundError(f"{fullname} is not needed here.", name=fullname)
 
 

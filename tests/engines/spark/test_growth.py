@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def spread(table: pa.Table, parts: int, seed: int) -> PlainFrame:
     ends = sorted(cells.choices(range(table.num_rows + 1), k=parts - 1))
     shuffled = table.take(pa.array(order, pa.int64()))
     edges = [0, *ends, table.num_rows]
-    return PlainFrame(tuple(shuffled.slice(a, b - a) for a, b in zip(edges, edges[1:], strict=False)))
+    return PlainFrame(tuple(shuffled.slice(a, b - a) for a, b in pairwise(edges)))
 
 
 def grown(case: Case, engine: Spark, *, parts: int, seed: int, workload: Any = ()) -> tuple[Grown, PlainFrame]:

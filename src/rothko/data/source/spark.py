@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +40,39 @@ def open_spark(frame: Any, *, label: str = "the Spark DataFrame", path: Path | N
         return frame.select([quoted(name) for name in columns])
 
     def first(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return iter(of(columns).limit(PIECE_ROWS).toArrow().to_batches())
+        return iter(brought(of(columns).limit(PIECE_ROWS)).to_batches())
 
     return Source(
         label,
         tuple(frame.columns),
         path,
-        lambda columns, _: of(columns).toArrow(),
-        restore=lambda table: frame.sparkSession.createDataFrame(table),
+        lambda columns, _: brought(of(columns)),
+        restore=lambda table: _restored(frame.sparkSession, table),
+        _pieces=lambda columns, *_: first(columns),
         _first=first,
+        written_by="write.parquet",
         frame=frame,
         text=text,
     )
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep to itself what PySpark says of pandas: wherever Arrow is used, it warns of a version it does not know."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+def brought(frame: Any) -> pa.Table:
+    """All records of a frame, brought here."""
+    with quietly():
+        return frame.toArrow()
+
+
+def _restored(session: Any, table: pa.Table) -> Any:
+    with quietly():
+        return session.createDataFrame(table)
 
 
 def quoted(name: str) -> str:

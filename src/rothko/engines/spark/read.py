@@ -23,7 +23,12 @@ ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".txt": "csv"
 
 def open_by_spark(session: Any, data: str | Path, csv: CsvOptions | None = None) -> Source:
     """Open what a path, an address or the name of a table stands for."""
-    name = str(data)
+    name = re.sub(
+        r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])",
+        r"\1://",
+        str(data),
+        # A Path drops one of two slashes.
+    )
     if not ELSEWHERE.match(name):
         path = Path(data)
         if path.exists():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
+from pathlib import Path
 from typing import Any
 
-from rothko.engines.spark.java import java_home
+from rothko.data.source.spark import quietly
+from rothko.engines.spark.java import use_java
 from rothko.errors import InputError, MissingExtraError
 from rothko.mistakes import said
 
@@ -17,10 +18,12 @@ OF_OUR_OWN = {
     "spark.app.name": "rothko",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    "spark.log.level": "OFF",
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings of a session that is made here; of somebody else's, none is touched."""
+LOGGING = Path(__file__).with_name("log4j2.properties")
+"""Nothing is logged: what goes wrong is told in one sentence, and Spark's own words may quote cells."""
 
 
 def session_of(frame: Any) -> Any:
@@ -48,14 +51,13 @@ def session(master: str | None = None) -> Any:
     where = master or LOCAL
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of PySpark about pandas, which is not used
+    with quietly():
         try:
             if where.startswith("sc://"):
                 return builder.remote(where).getOrCreate()
-            home = java_home()
-            if home is not None:
-                os.environ["JAVA_HOME"] = str(home)
+            use_java()
+            # Read when Java starts, before any setting of the session.
+            os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={LOGGING}")
             for name, value in OF_OUR_OWN.items():
                 builder = builder.config(name, value)
             if where.startswith("local"):

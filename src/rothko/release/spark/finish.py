@@ -30,7 +30,7 @@ from rothko.data.survey.coded import Coded
 from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
 from rothko.engines.part import LargeClass
-from rothko.engines.spark.cluster import SLOTS, as_slots, pieces, told
+from rothko.engines.spark.cluster import SLOTS, as_slots, pieces, told, understood
 from rothko.engines.spark.run import Grown
 from rothko.engines.spark.store import Leaf, Way
 from rothko.engines.store import Job
@@ -125,9 +125,18 @@ class Joined:
 
 def finish(grown: Grown, making: Making, recoding: Path) -> Joined:
     """Finish all leaves; the files and the recoding are written, and what is known of them comes back."""
+    making = replace(making, sums=_sums(grown, making))
+    with understood():
+        joined = _jobs(grown, making, recoding)
+    [row] = grown.cluster.collect(joined)["found"].to_pylist()
+    grown.cluster.collected.jobs += 1
+    return pickle.loads(row)  # type: ignore[no-any-return]
+
+
+def _jobs(grown: Grown, making: Making, recoding: Path) -> Any:
+    """Every record to its task, every task to the one that joins them: not begun before it is collected."""
     from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
-    making = replace(making, sums=_sums(grown, making))
     width = len(making.job.outline.lines) + len(making.job.outline.domains)
     codes = [StructField(f"c{i}", IntegerType()) for i in range(width)]
     kinds = {one.name: one.dataType for one in grown.frame.schema.fields}
@@ -136,14 +145,11 @@ def finish(grown: Grown, making: Making, recoding: Path) -> Joined:
         partial_of(_routed, making), StructType([StructField("slot", IntegerType()), *codes, *kept])
     )
     done = routed.repartitionById(len(making.slots), "slot").mapInArrow(partial_of(_finished, making), SLOTS)
-    joined = (
+    return (
         done.repartition(1)
         .sortWithinPartitions("slot")
         .mapInArrow(partial_of(_joined, making, recoding), StructType([StructField("found", BinaryType())]))
     )
-    [row] = grown.cluster.collect(joined)["found"].to_pylist()
-    grown.cluster.collected.jobs += 1
-    return pickle.loads(row)  # type: ignore[no-any-return]
 
 
 def partial_of(function: Any, *given: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from rothko.data.source.source import Source
+from rothko.data.source.spark import brought, quoted
 from rothko.engines.growing import Tables
 from rothko.engines.spark.run import Grown
 from rothko.errors import InputError, OutputError, PolicyError
@@ -141,16 +142,14 @@ class SpreadRelease(TableRelease):
     @property
     def arrow(self) -> pa.Table:
         """The released rows as an Arrow table, all of them brought here."""
-        return self.table.toArrow()
+        return brought(self.table)
 
     @property
     def classes(self) -> pa.Table:
         """What each class publishes, and how many records it has; classes that publish the same are one."""
-        from rothko.data.source.spark import quoted
-
         shown = [column for columns in self._joined.written.meant.published.values() for column in columns]
         counted = self.table.groupBy(*map(quoted, shown)).count()
-        return counted.toArrow().rename_columns([*shown, "records"])
+        return brought(counted).rename_columns([*shown, "records"])
 
     def save(
         self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rothko.data.source.formats import is_text
-from rothko.engines.spark.cluster import Cluster
+from rothko.engines.spark.cluster import Cluster, understood
 from rothko.errors import OutputError
 from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
@@ -74,8 +74,9 @@ def read_written(session: Any, folder: Path, ending: str, columns: Sequence[str]
 
 def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, policy: Policy) -> Verification:
     """Verify what was written, and fail closed."""
-    frame = read_written(cluster.session, folder, ending, meant.columns)
-    columns = tuple(frame.columns)
+    with understood():
+        frame = read_written(cluster.session, folder, ending, meant.columns)
+        columns = tuple(frame.columns)
     plain = frame.toDF(*(f"c{i}" for i in range(len(columns))))
     hashes = ToldHashes(meant.told, is_text(folder.with_suffix(ending)), meant.types)
     found = cluster.gather(plain, partial(_marks, hashes, columns), lambda _, some: sum(some, Fingerprint()))
