@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rothko.data.source.source import PIECE_ROWS, Source
+from rothko.data.source.source import PIECE_ROWS, Source, stamp
 
 
 def is_frame(data: object) -> bool:
@@ -51,6 +51,7 @@ def open_spark(frame: Any, *, label: str = "the Spark DataFrame", path: Path | N
         _pieces=lambda columns, *_: first(columns),
         _first=first,
         written_by="write.parquet",
+        _stamp=() if path is None else stamp(path),
         frame=frame,
         text=text,
     )

@@ -18,7 +18,6 @@ OF_OUR_OWN = {
     "spark.app.name": "rothko",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "OFF",
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings of a session that is made here; of somebody else's, none is touched."""
