@@ -336,7 +336,8 @@ def go_through(name: str, seed: int, first: int, count: int, seconds: float) -> 
 
 
 if __name__ == "__main__":
-    cli.app = typer.main.get_command(cli.app)  # once: Typer would read all commands anew for each run
+    built = typer.main.get_command(cli.application())  # once: Typer would read all commands anew for each run
+    cli.application = lambda *names: built
     seed, first, count, seconds, *kinds = sys.argv[1:]
     for kind in kinds:
         go_through(kind, int(seed), int(first), int(count), float(seconds))
