@@ -387,3 +387,18 @@ def test_dataframes_come_in() -> None:
     assert sorted(release.to_lists()) == [["age=[30, 35)", "job=cook"]] * 2 + [["age=[55, 60)"]] * 2
     lists = rk.sets.anonymize(pa.array([["a"], ["a", "b"]]), k=2)
     assert lists.to_lists() == [["a"], ["a"]]
+
+
+def test_people_are_counted_by_making_one_record_of_theirs() -> None:
+    """No column says whose a set is; in long form the person may be the record."""
+    visits = {
+        "patient": ["a", "b", "a", "c", "d", "b"],
+        "visit": [1, 2, 3, 4, 5, 6],
+        "drug": ["x", "x", "y", "x", "x", "y"],
+    }
+    with pytest.raises(
+        InputError, match=r"no column says whose they are, so of='patient' .*Reading\(record='patient'\)"
+    ):
+        rk.sets.anonymize(visits, k=2, of="patient", reading=rk.sets.Reading(record="visit", item="drug"))
+    release = rk.sets.anonymize(visits, k=2, reading=rk.sets.Reading(record="patient", item="drug"))
+    assert sorted(release.to_lists()) == [["x"], ["x"], ["x", "y"], ["x", "y"]]

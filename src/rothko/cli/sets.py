@@ -47,6 +47,7 @@ def sets(
         str, typer.Option("--method", help="The algorithm.", autocompletion=options.set_method_names)
     ] = "set-two-phase",
     option: options.MethodOption = None,
+    of: Annotated[str | None, typer.Option("--of", hidden=True)] = None,
     delimiter: Annotated[
         str | None, typer.Option("--delimiter", help="Between items of a line; blanks by default.", show_default=False)
     ] = None,
@@ -81,7 +82,7 @@ def sets(
     place = free_place(out, inputs=read, overwrite=overwrite)
     with console.progress(quiet=as_json) as report:
         release = prepare(
-            data, k=least, method=chosen, utility=how.utility, reading=reading, seed=seed, threads=threads,
+            data, k=least, method=chosen, utility=how.utility, reading=reading, of=of, seed=seed, threads=threads,
             progress=report,
         )  # fmt: skip
         report("save", 0, 1)

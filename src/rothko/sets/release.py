@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.errors import PrivacyWarning
+from rothko.errors import InputError, PrivacyWarning
+from rothko.mistakes import said
 from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.privacy.k1anonymity import ADVERSARIES
 from rothko.progress import Progress, count_threads, counted, silent
@@ -156,6 +157,7 @@ def anonymize(
     method: str | SetMethod | Mapping[str, Mapping[str, Any]] = "set-two-phase",
     utility: Utility = None,
     reading: Reading | None = None,
+    of: str | None = None,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress | bool = silent,
@@ -173,6 +175,9 @@ def anonymize(
         Item → what publishing it once is worth, or a CSV file of both; 1 by default.
     reading
         How to read the data, where that is not plain.
+    of
+        Refused: records that are sets have no column that says whose they are. In long form the column of the person,
+        as ``record`` of the reading, makes one record of all that a person has.
     seed
         The same data, method and seed give the same bytes. None is 0 for k-anonymity, and a secret one for
         (k,1)-anonymity: whoever knows it and the original records can make the release again, and see whose set is
@@ -192,8 +197,9 @@ def anonymize(
 
     with told(progress) as report:
         return prepare(
-            data, k=k, method=method, utility=utility, reading=reading, seed=seed, threads=threads, progress=report
-        ).verified()
+            data, k=k, method=method, utility=utility, reading=reading, of=of, seed=seed, threads=threads,
+            progress=report,
+        ).verified()  # fmt: skip
 
 
 def prepare(
@@ -203,11 +209,18 @@ def prepare(
     method: str | SetMethod | Mapping[str, Mapping[str, Any]] = "set-two-phase",
     utility: Utility = None,
     reading: Reading | None = None,
+    of: str | None = None,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> SetRelease:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
+    if of is not None:
+        raise InputError(
+            f"Records that are sets are counted, not people: no column says whose they are, so {said('--of', of)} "
+            "cannot be kept. Where a person has several, make one of them: in long form with "
+            f"{said('--record', of, within='reading=Reading')}."
+        )
     chosen = as_method(method)
     asked = chosen.meeting(k)
     cores = count_threads(threads)
