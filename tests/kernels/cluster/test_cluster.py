@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
 from rothko.data.typed import typed
+from rothko.kernels import compiled
 from rothko.kernels import rules as kr
 from rothko.kernels.cluster import greedy as cluster
 from rothko.kernels.cluster import hull
@@ -33,7 +34,7 @@ from tests.strategies.tables import Case, cases, records, unhurried
 from tests.twins import mondrian as plain
 from tests.twins.cluster import Boxes, Group, Rules, group, helps
 
-kr, hull, steps_of_repair = Called(kr), Called(hull), Called(steps_of_repair)
+kr, hull = Called(kr), Called(hull)
 
 SEED = np.uint64(1)
 
@@ -410,6 +411,31 @@ def any_classes(table: Table, seed: int) -> Entries | None:
     return Entries(tuples, classes, amounts, len(groups))
 
 
+box_of, dissolve = steps_of_repair._box, steps_of_repair._dissolve
+move, recluster = steps_of_repair._move, steps_of_repair._recluster
+
+
+BOXES, DISSOLVE, MOVE, RECLUSTER = range(4)
+
+
+@compiled
+def take(step, block, classes, m, k, order, tries, free, seed):  # type: ignore[no-untyped-def]
+    """One step of a repair by its number; how many classes there are then, and which entry is free.
+
+    All are compiled as one: each by itself would have what they share compiled again.
+    """
+    if step == BOXES:
+        for c in range(m):
+            classes.cost[c] = box_of(block, classes, c)
+    elif step == DISSOLVE:
+        m = dissolve(block, classes, m, order)
+    elif step == MOVE:
+        move(block, classes, m, k, order, tries)
+    else:
+        m, free = recluster(block, classes, m, k, free, 10, 6, seed)
+    return m, free
+
+
 class Steps:
     """The classes of a table as the steps of a repair take them, one step at a time."""
 
@@ -432,20 +458,12 @@ class Steps:
         self.classes = steps_of_repair.Classes(
             boxes, self.size, self.cost, self.head, self.held, self.amounts, self.follow, np.empty(most, dtype=np.int32)
         )
-        for c in range(self.m):
-            self.cost[c] = steps_of_repair._box(self.block, self.classes, c)
+        self.take(BOXES)
 
-    def dissolve(self) -> None:
+    def take(self, step: int) -> None:
         order = np.argsort(-self.cost[: self.m])
-        self.m = steps_of_repair._dissolve(self.block, self.classes, self.m, order)
-
-    def move(self, tries: int = ALL) -> None:
-        order = np.argsort(-self.cost[: self.m])
-        steps_of_repair._move(self.block, self.classes, self.m, self.table.tuples.k, order, tries)
-
-    def recluster(self) -> None:
-        self.m, self.free = steps_of_repair._recluster(
-            self.block, self.classes, self.m, self.table.tuples.k, self.free, 10, 6, np.array([SEED])
+        self.m, self.free = take(
+            step, self.block, self.classes, self.m, self.table.tuples.k, order, ALL, self.free, np.array([SEED])
         )
 
     def groups(self) -> list[Group]:
@@ -466,19 +484,19 @@ def test_no_step_of_a_repair_loses_more_and_all_know_their_classes(case: Case, s
     before = any_classes(table, seed)
     if before is None:
         return
-    for first in ("dissolve", "move", "recluster"):
+    for first in (DISSOLVE, MOVE, RECLUSTER):
         steps = Steps(table, before)
         lost = table.loss(steps.groups())
-        for name in (first, "move", "recluster", "dissolve", "move"):
-            getattr(steps, name)()
+        for step in (first, MOVE, RECLUSTER, DISSOLVE, MOVE):
+            steps.take(step)
             groups = steps.groups()
-            assert table.loss(groups) <= lost, name
+            assert table.loss(groups) <= lost, step
             lost = table.loss(groups)
             assert sums(groups) == Counter(dict(enumerate(table.tuples.counts.tolist())))
             assert all(table.holds(one) for one in groups)
             assert steps.size[: steps.m].tolist() == [sum(n for _, n in one) for one in groups]
             wide = [table.boxes.ncp([table.codes[t] for t, _ in one]) for one in groups]
-            assert steps.cost[: steps.m].tolist() == wide, name
+            assert steps.cost[: steps.m].tolist() == wide, step
 
 
 @pytest.mark.parametrize("steps", [0, 1, 40])

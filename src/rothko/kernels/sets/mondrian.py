@@ -208,7 +208,8 @@ def grow(order, begin, end, starts, items, bits, worth, k, criterion, small):
     terms = _log_terms(end - begin if entropy else 1)
     parts = np.empty(max((end - begin) // k, 1) + 1, dtype=np.int64)
     n_parts = 0
-    wait_items[0], wait_counts[0] = root_items, root_counts
+    for x in range(len(root_items)):  # an array that is set to another takes two seconds to compile
+        wait_items[0, x], wait_counts[0, x] = root_items[x], root_counts[x]
     wait_begin[0], wait_end[0], wait_length[0] = begin, end, len(root_items)
     depth = 1
     while depth > 0:

@@ -135,7 +135,7 @@ def settle(order, bounds, value, found, worth, k, turn):
     for c in turn:
         members = order[bounds[c] : bounds[c + 1]]
         gains = np.empty(len(members))
-        all_may_go = not joined[c]
+        all_may_go, together = not joined[c], 0.0
         for i in range(len(members)):
             to = found[members[i]]
             if to == NOBODY or gone[to]:
@@ -143,13 +143,14 @@ def settle(order, bounds, value, found, worth, k, turn):
                 gains[i] = -1.0
             else:
                 gains[i] = worth[members[i]] - value[c]
+            together += gains[i]
         by_gain = order_of(gains, gains.size, True)
         leaving, gained = 0, 0.0
         while leaving < min(size[c] - k, len(members)) and gains[by_gain[leaving]] > 0:
             gained += gains[by_gain[leaving]]
             leaving += 1
-        if all_may_go and gains.sum() > max(gained, 0.0):
-            leaving, gained = len(members), gains.sum()
+        if all_may_go and together > max(gained, 0.0):
+            leaving, gained = len(members), together
             gone[c] = True
         for i in by_gain[:leaving]:
             to = found[members[i]]

@@ -90,7 +90,8 @@ def shared(order, bounds, starts, items, size):
                     if filled == room:
                         room *= 2
                         wider = np.empty(room, dtype=np.int32)
-                        wider[:filled] = out
+                        for known in range(filled):
+                            wider[known] = out[known]
                         out = wider
                     out[filled] = item
                     filled += 1
