@@ -26,7 +26,7 @@ from rothko.data.source.spark import is_frame
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
 from rothko.engines import ENGINES, Engine
-from rothko.engines.options import RothkoS, Spark
+from rothko.engines.options import Auto, OnDisk, RothkoS, Spark
 from rothko.engines.plan import as_bytes, check_fits, choose_engine
 from rothko.errors import InfeasibleError, InputError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING
@@ -36,6 +36,7 @@ from rothko.methods.method import Method
 from rothko.methods.ties import with_hidden_ties
 from rothko.metrics.loss import loss_of_groups
 from rothko.metrics.meter import LossMeter, Lost
+from rothko.mistakes import said
 from rothko.policy.asked import AnyPolicy, Asked
 from rothko.policy.draft import as_policy
 from rothko.policy.opened import written_by
@@ -158,6 +159,7 @@ def prepare(
     secret = Secret.of(key)
     policy = None if policy is None else as_policy(policy)
     data = where_it_lies(data, policy, engine, spark_master=spark_master, csv=csv)
+    data = _not_in_memory(data, policy, engine, memory=memory, spill_dir=spill_dir)
     table = Asked.of(data, policy, words, csv=csv)
     table.policy.method.check(table.policy)
     source, policy = table.source, table.settled()
@@ -197,9 +199,28 @@ def prepare(
     if source.written_by:
         raise InputError(
             f"{source.label} is a query, whose result is collected in memory, and engine {name} is for what does not "
-            f"fit there: write it to a Parquet file with .{source.written_by}(path), and give the path."
+            f"fit there: give {said('--memory')}, and it goes to disk as it comes, or write it to a Parquet file with "
+            f".{source.written_by}(path)."
         )
     return _streamed(source, policy, chosen, reason, memory, where, seed, threads, progress)
+
+
+def _not_in_memory(
+    data: Any, policy: Policy | None, engine: str | None, *, memory: int | None, spill_dir: str | Path | None
+) -> Any:
+    """A table as it was given; the result of a query on disk, where an engine there or a limit is asked for."""
+    asked = ENGINES.get(engine or ("auto" if policy is None else policy.engine.name), Auto)
+    limited = issubclass(asked, OnDisk) or (asked is Auto and memory is not None)
+    if not limited or isinstance(data, str | Path | Source):
+        return data
+    from rothko.data.source.frames import is_query
+
+    if not (is_query(data, "to_arrow_reader") or is_query(data, "collect_batches")):
+        return data
+    from rothko.engines.disk.query_result import put_on_disk
+
+    source = put_on_disk(data, None if spill_dir is None else Path(spill_dir))
+    return source if policy is None else written_by(policy, policy.input.decimal).opened(source)
 
 
 def where_it_lies(
@@ -389,7 +410,7 @@ def _read(source: Source, policy: Policy) -> pa.Table:
 
 def _size(source: Source, policy: Policy) -> int:
     """About how many bytes the table takes as an Arrow table; nothing for one that is in memory already."""
-    if source.path is None:
+    if source.path is None and source.held is None:
         return 0
     return source.size(columns_read(source.names, policy))
 

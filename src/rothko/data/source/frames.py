@@ -18,7 +18,7 @@ def open_frame(data: Any) -> Source:
     """Open a dataframe, a relation or a mapping of arrays."""
     if is_frame(data):
         return open_spark(data)
-    label = f"the {type(data).__module__.split('.')[0]} {type(data).__name__}"
+    label = label_of(data)
     if nw.dependencies.is_pandas_dataframe(data):
         names = tuple(str(name) for name in data.columns)
         if len(set(names)) < len(names):  # Arrow refuses them with a message of its own
@@ -41,14 +41,26 @@ def open_frame(data: Any) -> Source:
         _pieces=lambda columns, _, __, ___: iter([table.select(list(columns))]),
         rows=table.num_rows,
         bytes=table.nbytes,
-        written_by=next((name for name in ("write_parquet", "sink_parquet") if _is_query(data, name)), ""),
+        written_by=next((name for name in ("write_parquet", "sink_parquet") if is_query(data, name)), ""),
     )
 
 
-def _is_query(data: Any, writer: str) -> bool:
-    """Whether data is computed when it is asked for, and has a method that writes it piece by piece."""
+def label_of(data: Any) -> str:
+    """What messages call a dataframe."""
+    return f"the {type(data).__module__.split('.')[0]} {type(data).__name__}"
+
+
+def is_query(data: Any, method: str) -> bool:
+    """Whether data is computed when it is asked for, and has a method that gives or writes it piece by piece."""
     lazy = isinstance(data, duckdb.DuckDBPyRelation) or nw.dependencies.is_polars_lazyframe(data)
-    return lazy and hasattr(data, writer)
+    return lazy and hasattr(data, method)
+
+
+def way_back(query: Any) -> Callable[[pa.Table], Any]:
+    """From an Arrow table to the kind of query that came in."""
+    if isinstance(query, duckdb.DuckDBPyRelation):
+        return lambda table: duckdb.from_arrow(table)
+    return lambda table: nw.from_arrow(table, backend="polars").lazy().to_native()
 
 
 def _to_arrow(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
@@ -60,7 +72,7 @@ def _to_arrow(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
             n: c.to_numpy() for n, c in zip(table.column_names, table.columns, strict=True)
         }
     if isinstance(data, duckdb.DuckDBPyRelation):
-        return data.to_arrow_table(), lambda table: duckdb.from_arrow(table)
+        return data.to_arrow_table(), way_back(data)
     if nw.dependencies.is_pandas_dataframe(data):
         # Without the index: original row numbers would tell records apart.
         return pa.Table.from_pandas(data, preserve_index=False), lambda table: table.to_pandas()

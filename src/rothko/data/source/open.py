@@ -40,6 +40,13 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
         from rothko.data.source.frames import open_frame  # what knows all dataframes takes a while to load
 
         source = open_frame(data)
+    with_names(source)
+    _refuse_unnamed(source, list(asked))
+    return source
+
+
+def with_names(source: Source) -> Source:
+    """A source whose columns have a name each; refuses one that has a name twice."""
     twice = [name for name, times in Counter(source.names).items() if times > 1]
     if twice and source.named:
         raise InputError(f"{source.label} has the column {twice[0]!r} {Counter(source.names)[twice[0]]} times.")
@@ -49,7 +56,6 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
             f"{source.label} has the same name for its columns {', '.join(places)}; if its first line is a record, use "
             f"{said('--header', False)}."
         )
-    _refuse_unnamed(source, list(asked))
     return source
 
 

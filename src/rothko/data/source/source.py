@@ -85,6 +85,8 @@ class Source:
     """Of a table on a cluster: what stands for it there."""
     text: bool = False
     """Of such a table: whether its columns have no types."""
+    held: Any = field(default=None, compare=False, repr=False)
+    """What must stay as long as this does: the private folder that the result of a query lies in."""
     form: CsvOptions | None = None
     """Of a text file: how it is written, where that is not as most are."""
     taken: Taken = field(default_factory=Taken, compare=False, repr=False)
