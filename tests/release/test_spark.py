@@ -198,7 +198,7 @@ def test_files_that_spark_reads(spark: Any, folder: Path) -> None:
     as_read = rk.anonymize("table.csv", **words)
     with rk.anonymize("table.csv", engine="spark", **words) as release:
         assert rows_of(release.arrow) == rows_of(as_read.arrow)
-    frame = spark.read.parquet("data")
+    frame = spark.read.parquet(str(folder / "data"))
     frame.createOrReplaceTempView("folk")
     with rk.anonymize("folk", engine="spark", **words) as release:
         assert rows_of(release.arrow) == wanted
@@ -215,6 +215,8 @@ def test_a_small_frame_goes_to_memory_and_comes_back_as_a_frame(spark: Any) -> N
     assert release.certificate.engine == "memory"
     assert release.table.count() == 300
     with pytest.raises(PolicyError, match="sees all records at once"):
-        rk.anonymize(spark.createDataFrame(table), qi="age", keep="town,disease", k=5, method="cluster", engine="spark")
+        rk.anonymize(
+            spark.createDataFrame(table), qi="age", keep=["town", "disease"], k=5, method="cluster", engine="spark"
+        )
     with pytest.raises(InputError, match="takes a Spark DataFrame"):
         rk.anonymize(table, qi="age", keep_rest=True, k=5, engine="spark")

@@ -91,8 +91,9 @@ class Spread:
     def _made(self, data: Path, ending: str, recoding: Path) -> tuple[Joined, Loss]:
         with explained(data):
             data.mkdir()
-        making = Making.of(self.grown, self.policy, self.source.names, self.meter, data, ending)
-        joined = finish(self.grown, making, recoding)
+        # Tasks work in folders of their own.
+        making = Making.of(self.grown, self.policy, self.source.names, self.meter, data.absolute(), ending)
+        joined = finish(self.grown, making, recoding.absolute())
         meter = self.meter(self.policy, self.grown.job.outline, self.spill)
         meter.take_in(joined.measured)
         return joined, meter.finish()

@@ -63,13 +63,14 @@ def check_ending(ending: str) -> None:
 def read_written(session: Any, folder: Path, ending: str, columns: Sequence[str]) -> Any:
     """The files of a release as a frame."""
     reader = session.read.option("pathGlobFilter", f"part-*{ending}").option("recursiveFileLookup", True)
+    path = str(folder.absolute())
     if ending == ".parquet":
-        return reader.option("mergeSchema", True).parquet(str(folder))
+        return reader.option("mergeSchema", True).parquet(path)
     from pyspark.sql.types import StringType, StructField, StructType
 
     delimiter = "\t" if ending == ".tsv" else ","
     schema = StructType([StructField(name, StringType()) for name in columns])
-    return reader.options(**CSV).option("sep", delimiter).schema(schema).csv(str(folder))
+    return reader.options(**CSV).option("sep", delimiter).schema(schema).csv(path)
 
 
 def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, policy: Policy) -> Verification:
