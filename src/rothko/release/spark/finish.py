@@ -204,12 +204,15 @@ def _routed(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     for i in first.values():
         parts[i] = making.slots[i].of
     route = making.tree.route(first)
+    alike = Alike()
     for table in pieces(batches):
         coded = making.coder.code(table)
         slots = route(coded)
-        of = parts[slots]
-        if (of > 1).any():
-            slots += (_keys(coded, making.job.seed) % of).astype(np.int32)
+        spread = np.flatnonzero(parts[slots] > 1)
+        if len(spread):
+            keys = _keys(coded.take(spread), making.job.seed)
+            piece = ((keys >> np.uint64(33)) + alike.number(keys)) % parts[slots[spread]]
+            slots[spread] += piece.astype(np.int32)
         columns = [pa.array(slots), *map(pa.array, coded.codes), *map(pa.array, coded.values.values())]
         names = ["slot", *(f"c{i}" for i in range(len(columns) - 1)), *(f"k{i}" for i in range(len(making.coder.kept)))]
         whole = pa.Table.from_arrays([*columns, *coded.kept.columns], names=names)
@@ -217,14 +220,41 @@ def _routed(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
 
 
 def _keys(coded: Coded, seed: int) -> NDArray[np.uint64]:
-    """By what records are spread over the pieces of a class: what they show; where that is alike, their codes."""
-    if coded.kept.num_columns:
-        # Other bits than those by which rows are put in order.
-        return (row_keys(coded.kept, seed) * SPREAD) >> np.uint64(33)
-    keys = np.zeros(coded.rows, dtype=np.uint64)
-    for codes in coded.codes:
-        keys = (keys + codes.astype(np.uint64)) * SPREAD
-    return keys >> np.uint64(33)
+    """A hash of all that is known of each record."""
+    keys = row_keys(coded.kept, seed) if coded.kept.num_columns else np.zeros(coded.rows, dtype=np.uint64)
+    for codes in (*coded.codes, *coded.values.values()):
+        keys = (keys + codes.astype(np.uint64) + np.uint64(1)) * SPREAD
+    return keys
+
+
+class Alike:
+    """Numbers records that are alike, one after the other, as they come by in a partition.
+
+    So they can be spread evenly over the pieces of a class, and which pieces they are sent to does not hang on the
+    order in which they come: a task that is done again, and may get them in another, sends the same ones.
+
+    >>> alike = Alike()
+    >>> [alike.number(np.array(keys, dtype=np.uint64)).tolist() for keys in ([7, 7, 9], [9, 7])]
+    [[0, 1, 0], [1, 2]]
+    """
+
+    def __init__(self) -> None:
+        self._keys, self._counts = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64)
+
+    def number(self, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """How many with its key came before each."""
+        here, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        order = np.argsort(place, kind="stable")
+        within = np.empty(len(keys), dtype=np.uint64)
+        within[order] = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
+        known = np.union1d(self._keys, here)
+        sums = np.zeros(len(known), dtype=np.uint64)
+        sums[np.searchsorted(known, self._keys)] = self._counts
+        at = np.searchsorted(known, here)
+        result = within + sums[at][place]
+        sums[at] += counts.astype(np.uint64)
+        self._keys, self._counts = known, sums
+        return np.asarray(result, dtype=np.uint64)
 
 
 def _finished(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -304,7 +334,8 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
                 lines.append(f"{done.sha256}  {done.file}\n")
         if first is None:
             return  # an empty partition beside the one that has all
-        assert numbers == list(range(len(making.slots))), "a task has not said what it has made"
+        assert numbers == sorted(set(numbers)), "two tasks have made the same"
+        assert total.rows == outline.rows, "a task has not said what it has made"
         for path, content in branches.files(recoding, making.tree.cuts(outline.lines)).items():
             write_content(content, path)
     manifest = "".join(lines)
