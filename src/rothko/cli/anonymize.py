@@ -90,11 +90,7 @@ def anonymize(
             show_default="local[*]",
         ),
     ] = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    encoding: options.Encoding = None,
-    header: options.Header = None,
-    decimal: options.Decimal = None,
+    text: options.TextFile,
     recoding: Annotated[
         str | None,
         typer.Option(
@@ -126,7 +122,7 @@ def anonymize(
 
     if recoding is not None and no_recoding:
         raise InputError("--recoding and --no-recoding exclude each other; give one of them.")
-    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
+    csv = text.options()
     words = unfiled.words() | options.workload(classify, regress, select, aggregate)
     words |= {"method": method, "publish": publish}
     known = None if policy is None else as_policy(policy)

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from rothko.cli import options
+from rothko.cli.groups import grouped
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("apply")(apply)
+    app.command("apply")(grouped(apply))
 
 
 def apply(
@@ -26,11 +27,8 @@ def apply(
         str | None,
         typer.Option("--memory", help="What the process may take, such as 2GB; larger files are recoded in pieces."),
     ] = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    encoding: options.Encoding = None,
-    header: options.Header = None,
-    decimal: options.Decimal = None,
+    *,
+    text: options.TextFile,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -45,7 +43,7 @@ def apply(
     from rothko.cli import console
     from rothko.release.recoding.apply import apply_file
 
-    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
+    csv = text.options()
     done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=memory)
     if as_json:
         console.json(done._asdict() | {"path": str(done.path)})

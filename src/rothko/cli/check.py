@@ -19,11 +19,7 @@ def check(
     policy: options.PolicyFile = None,
     unfiled: options.InPlaceOfPolicy,
     threads: options.Threads = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    encoding: options.Encoding = None,
-    header: options.Header = None,
-    decimal: options.Decimal = None,
+    text: options.TextFile,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     show_values: options.ShowValues = False,
@@ -36,7 +32,7 @@ def check(
     from rothko.cli import console
     from rothko.release.check import check as assess
 
-    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
+    csv = text.options()
     found = assess(data, policy, threads=threads, csv=csv, **unfiled.words())
     if as_json:
         console.json(found.to_dict())

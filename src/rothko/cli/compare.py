@@ -64,7 +64,9 @@ class TableOptions:
         from rothko.comparison.compare import compare as run
         from rothko.comparison.compare import most_private
 
-        csv = options.csv_options(delimiter, self.quote, encoding, self.header, self.decimal)
+        csv = options.TextFile(
+            delimiter=delimiter, quote=self.quote, encoding=encoding, header=self.header, decimal=self.decimal
+        ).options()
         ls = options.wholes("--l", self.l, 2)
         common |= {"memory": self.memory, "csv": csv, "qi": options.names(self.qi)}
         common |= {"sensitive": options.names(self.sensitive), "missing": options.names(self.missing)}

@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from rothko.cli import options, pipes
+from rothko.cli.groups import grouped
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("draft")(draft)
+    app.command("draft")(grouped(draft))
 
 
 def draft(
@@ -30,11 +31,8 @@ def draft(
     ] = None,
     k: options.K = None,
     missing: options.Missing = "",
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    encoding: options.Encoding = None,
-    header: options.Header = None,
-    decimal: options.Decimal = None,
+    *,
+    text: options.TextFile,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -49,7 +47,7 @@ def draft(
     from rothko.release.place import claim_files
     from rothko.release.staging import staging
 
-    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
+    csv = text.options()
     out = None if out == "-" else out
     claim = claim_files([] if out is None else [out], overwrite=overwrite, inputs=[data])
     found = propose(data, csv=csv, missing=options.names(missing) or None, k=options.whole("--k", k, 2))

@@ -55,11 +55,7 @@ def evaluate(
     ] = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    encoding: options.Encoding = None,
-    header: options.Header = None,
-    decimal: options.Decimal = None,
+    text: options.TextFile,
     as_json: options.Json = False,
     verbose: options.Verbose = False,
     show_values: options.ShowValues = False,
@@ -90,7 +86,7 @@ def evaluate(
             rows=None if rows is None else options.count("--rows", rows),
             seed=seed,
             threads=threads,
-            csv=options.csv_options(delimiter, quote, encoding, header, decimal),
+            csv=text.options(),
             progress=progress,
         )
     if as_json:

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from rothko.cli import options
+from rothko.cli.groups import grouped
 from rothko.cli.pipes import piped
 from rothko.errors import InputError
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("measure")(measure)
+    app.command("measure")(grouped(measure))
 
 
 def measure(
@@ -41,11 +42,8 @@ def measure(
     ] = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    encoding: options.Encoding = None,
-    header: options.Header = None,
-    decimal: options.Decimal = None,
+    *,
+    text: options.TextFile,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
@@ -73,7 +71,7 @@ def measure(
     count = None if queries is None else options.count("--queries", queries)
     share = options.number("--selectivity", selectivity, 0)
     column = of if levels is None else sensitive_column(policy, of)
-    csv = options.csv_options(delimiter, quote, encoding, header, decimal)
+    csv = text.options()
     refuse(as_policy(policy).method, "rothko measure")
     pair = read_pair(original, release, policy, beside=[column] if column else [], threads=threads, csv=csv)
     lost = loss_of(pair)

@@ -158,13 +158,22 @@ Decimal = Annotated[
 ]
 
 
-def csv_options(
-    delimiter: str | None, quote: str | None, encoding: str | None, header: bool | None, decimal: str | None
-) -> CsvOptions:
-    r"""What a person said about the CSV file; ``\t`` means a tab."""
-    from rothko.data.source.csv import CsvOptions
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFile:
+    """How a text file is written."""
 
-    return CsvOptions("\t" if delimiter in ("\\t", "tab") else delimiter, quote, encoding, header, decimal)
+    delimiter: Delimiter = None
+    quote: Quote = None
+    encoding: Encoding = None
+    header: Header = None
+    decimal: Decimal = None
+
+    def options(self) -> CsvOptions:
+        r"""As those who read it take them; ``\t`` means a tab."""
+        from rothko.data.source.csv import CsvOptions
+
+        delimiter = "\t" if self.delimiter in ("\\t", "tab") else self.delimiter
+        return CsvOptions(delimiter, self.quote, self.encoding, self.header, self.decimal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
