@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from rothko.data.exact import DIGITS, NUMBER, held, rounded
 from rothko.data.fold import folded
 from rothko.data.line import as_text
+from rothko.data.plain import is_text_type
 from rothko.data.schema import Column, Role, Schema
 from rothko.data.source.source import Source
 from rothko.errors import InputError
@@ -143,11 +144,11 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_null(kind):
         return column.cast(pa.string()).dictionary_encode()
     if pa.types.is_dictionary(kind):
-        if _is_text(kind.value_type) and all(_is_clean(chunk.dictionary) for chunk in column.chunks):
+        if is_text_type(kind.value_type) and all(_is_clean(chunk.dictionary) for chunk in column.chunks):
             return column.cast(pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
         column = column.cast(kind.value_type)
         kind = column.type
-    if _is_text(kind):
+    if is_text_type(kind):
         return column.cast(pa.string()).dictionary_encode()
     if pa.types.is_uint64(kind):
         return column.cast(pa.decimal128(20, 0))
@@ -191,10 +192,6 @@ def _is_number(kind: pa.DataType) -> bool:
 def _is_clean(dictionary: pa.Array) -> bool:
     """Whether each entry stands for one value: none is null and none is there twice."""
     return dictionary.null_count == 0 and len(dictionary.unique()) == len(dictionary)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _without_tokens(column: pa.ChunkedArray, tokens: Sequence[str]) -> pa.ChunkedArray:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rothko.data.plain import is_text_type
 from rothko.errors import InputError
 from rothko.sets.records import Records, from_arrays, joined, numbered, one_array, renumbered
 
@@ -104,7 +105,7 @@ def _truth(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         if not pc.all(pc.is_in(column.drop_null(), pa.array([0, 1]).cast(kind))).as_py():
             raise InputError(f"The column {name!r} has numbers other than 0 and 1.")
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    elif is_text_type(kind):
         words = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string())))
         known = pc.is_in(words, pa.array(["true", "1", "false", "0", ""]))
         if not pc.all(pc.or_(known, pc.is_null(words))).as_py():
