@@ -135,6 +135,15 @@ def commands() -> Iterator[Case]:
         run.command("written", "draft", run.data / "people.feather", "--out", run.out / "drafted.yaml")
         run.file(run.out / "drafted.yaml")
 
+    def in_another_form(run: Run) -> None:
+        source, drafted, made = run.data / "comma.csv", run.out / "drafted.yaml", run.out / "release.csv"
+        run.command("draft", "draft", source, "--out", drafted)
+        run.command("anonymize", "anonymize", source, "--policy", drafted, "--out", made, "--threads", run.threads)
+        run.command("check", "check", made, "--policy", drafted, "--json")
+        run.command("measure", "measure", source, made, "--policy", drafted, "--json")
+        run.file(drafted)
+        run.file(made)
+
     def generate(run: Run) -> None:
         run.command(
             "agrawal", "generate", "agrawal", "-n", 300, "-o", run.out / "a.csv", "--function", 7, "--noise", 0.1
@@ -242,6 +251,7 @@ def commands() -> Iterator[Case]:
     yield Case("command/compare written", written)
     yield Case("command/plan", plan, quick=True)
     yield Case("command/draft", draft, quick=True)
+    yield Case("command/values in another form", in_another_form, quick=True)
     yield Case("command/generate", generate)
     yield Case("command/schema", schema, quick=True)
     yield Case("command/help", help_of)

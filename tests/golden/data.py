@@ -104,6 +104,14 @@ def baskets(rows: int = 360) -> list[list[str]]:
     return [sorted({draw.one(ITEMS) for _ in range(draw.below(7))}) for _ in range(rows)]
 
 
+def in_another_form(table: pa.Table) -> pa.Table:
+    """Numbers with a comma, and dates with the day first."""
+    height = [f"{x:.3f}".replace(".", ",") for x in table["height"].to_pylist()]
+    born = [None if day is None else f"{day.day}.{day.month:02}.{day.year}" for day in table["born"].to_pylist()]
+    score = ["?" if x is None else str(x).replace(".", ",") for x in table["score"].to_pylist()]
+    return pa.table({"height": height, "born": born, "disease": table["disease"], "score": score})
+
+
 UTILITY = {item: 1 + (5 * i) % 9 for i, item in enumerate(ITEMS[:-2])}
 FOODS = {"drink": ["tea", "milk", "gin"], "food": list(ITEMS[3:9])}
 
@@ -140,6 +148,7 @@ def write_all(folder: Path) -> None:
     write_csv(few, folder / "utf16.csv", encoding="utf-16")
     write_csv(few, folder / "latin1.csv", encoding="latin-1")
     write_csv(few, folder / "headless.csv", head=False)
+    write_csv(in_another_form(table), folder / "comma.csv", delimiter=";")
     tokens = few.set_column(3, "disease", pa.array([x if i % 9 else "?" for i, x in enumerate(_texts(few, "disease"))]))
     write_csv(tokens, folder / "tokens.csv")
     large = wide()

@@ -66,8 +66,9 @@ def json_schema() -> dict[str, Any]:
 
 def _dates_schema() -> dict[str, Any]:
     """Describe a type with the form in which its values are written."""
-    form = {"type": "string", "description": "such as %d.%m.%Y"}
-    return _object_schema(dict.fromkeys(FORMED, form), []) | {"minProperties": 1, "maxProperties": 1}
+    such = {"date": "%d.%m.%Y", "timestamp": "%d.%m.%Y %H:%M"}
+    forms = {kind: {"type": "string", "description": f"such as {such[kind]}"} for kind in FORMED}
+    return _object_schema(forms, []) | {"minProperties": 1, "maxProperties": 1}
 
 
 def _object_schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class CsvDialect:
             for i, name in enumerate(names)
             if all(len(row) > i and (not row[i] or WHOLE.fullmatch(row[i])) for row in sample)
         )
-        named = not header or bool(options.header) or _are_names(first, sample)
+        named = not header or bool(options.header) or _are_names(first, sample, decimal)
         weights = _weights(sample, len(names))
         return cls(delimiter, quote, encoding, header, names, numbers, notes, named, weights, decimal)
 
@@ -202,14 +202,15 @@ def not_in(encoding: str, path: Path) -> InputError:
     )
 
 
-def _are_names(first: Sequence[str], sample: Sequence[Sequence[str]]) -> bool:
+def _are_names(first: Sequence[str], sample: Sequence[Sequence[str]], decimal: str) -> bool:
     """Whether the first line surely holds names: there are numbers or dates below one, and none stands below itself."""
     found = False
     for i, cell in enumerate(map(str.strip, first)):
         below = [row[i].strip() for row in sample if len(row) > i and row[i].strip()]
         if cell in below or any(kind.fullmatch(cell) for kind in (DATE, TIMESTAMP)):
             return False
-        values = below and all(any(kind.fullmatch(text) for kind in (NUMBER, DATE, TIMESTAMP)) for text in below)
+        plain = [text.replace(decimal, ".") for text in below]
+        values = plain and all(any(kind.fullmatch(text) for kind in (NUMBER, DATE, TIMESTAMP)) for text in plain)
         found |= bool(values) and cell[:1].isalpha() and cell.lower() not in NOT_NAMES
     return found
 
