@@ -93,4 +93,5 @@ def words(name: str) -> str:
 def named(patterns: str | Mapping[str, str], name: str) -> str | None:
     """Find what the first pattern among the words of a name, in the singular or the plural, stands for."""
     table = {patterns: patterns} if isinstance(patterns, str) else patterns
-    return next((what for pattern, what in table.items() if re.search(rf"\b(?:{pattern})s?\b", words(name))), None)
+    text = words(name)
+    return next((what for pattern, what in table.items() if re.search(rf"\b(?:{pattern})s?\b", text)), None)
