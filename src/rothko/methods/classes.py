@@ -275,6 +275,6 @@ def penalties(
     """
     rows = int(sizes.sum())
     weight = np.array([line.weight for line in lines])
-    # Not np.dot: the threads that multiply long vectors wait for more work, and take longer to wait than the work takes.
+    # Not np.dot: its threads spin while they wait for more long vectors, and wait longer than they work.
     ncp = {line.name: float((widths[:, i] * sizes).sum() / rows) for i, line in enumerate(lines)}
     return ncp, float(np.dot(list(ncp.values()), weight / weight.sum()))
