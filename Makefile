@@ -4,8 +4,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Touched once the environment matches the lock: a second `make install` does nothing.
+# Touched once the environment matches a lock: a second `make install` does nothing.
 STAMP := $(VENV)/.installed
+# The same for what `make demo` uses alone.
+DEMO := $(VENV)/.demo
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # More arguments for pytest, e.g. `make test ARGS="-k mondrian"`.
 ARGS ?=
@@ -16,22 +18,28 @@ SECONDS ?= 600
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test golden fuzz check bench experiments lock clean
+.PHONY: help install venv demo test golden fuzz check bench experiments lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/make \1|\2/p' Makefile | awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
 install: $(STAMP) ## create .venv with the locked packages and rothko itself
 
-$(STAMP): pyproject.toml requirements.lock
-	@$(PYTHON) -c 'import sys; sys.exit("rothko needs Python 3.11 or later; choose one with make PYTHON=..." if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --requirement requirements.lock
-	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m compileall -q src
+$(STAMP): pyproject.toml requirements-dev.lock
+	@$(MAKE) --no-print-directory venv LOCK=requirements-dev.lock
+	@touch $@ $(DEMO)
+
+$(DEMO): pyproject.toml requirements.lock
+	@$(MAKE) --no-print-directory venv LOCK=requirements.lock
 	@touch $@
 
-demo: install ## the whole flow on generated data
+venv:
+	@$(PYTHON) -c 'import sys; sys.exit("rothko needs Python 3.11 or later; choose one with make PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --requirement $(LOCK)
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+
+demo: $(DEMO) ## the whole flow on generated data
 	$(BIN)/rothko demo
 
 test: install ## run the tests
@@ -55,16 +63,20 @@ experiments: install ## run the papers' experiments (ARGS="--data folder" for th
 	$(BIN)/python -m experiments workload $(ARGS)
 
 # The build backend is locked too (--build-deps-for), so that `install` can build without isolation.
-# Only `name==version` lines, with their markers, are kept: no hosts, no local paths.
-lock: ## resolve pyproject.toml again into requirements.lock
+# Only `name==version` lines, with their markers, are kept: no hosts, no local paths. What `make demo` uses has the
+# versions that the tests have.
+lock: ## resolve pyproject.toml again into requirements-dev.lock and, of it, requirements.lock
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	$(PYTHON) -m venv "$$folder/venv"; \
 	"$$folder/venv/bin/python" -m pip --disable-pip-version-check install --quiet pip-tools; \
-	"$$folder/venv/bin/pip-compile" --quiet --upgrade --strip-extras --allow-unsafe --no-header --no-annotate \
+	compile() { "$$folder/venv/bin/pip-compile" --quiet --strip-extras --allow-unsafe --no-header --no-annotate \
 	    --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
-	    --extra dev --extra learn --build-deps-for editable --output-file "$$folder/lock" pyproject.toml; \
-	grep -E '^[A-Za-z0-9._-]+==' "$$folder/lock" > requirements.lock; \
-	echo "locked $$(grep -c . requirements.lock) packages"
+	    --build-deps-for editable "$$@" pyproject.toml; }; \
+	compile --upgrade --extra dev --extra learn --extra spark --output-file "$$folder/lock"; \
+	grep -E '^[A-Za-z0-9._-]+==' "$$folder/lock" > requirements-dev.lock; \
+	compile --extra learn --constraint requirements-dev.lock --output-file "$$folder/demo"; \
+	grep -E '^[A-Za-z0-9._-]+==' "$$folder/demo" > requirements.lock; \
+	echo "locked $$(grep -c . requirements-dev.lock) packages, $$(grep -c . requirements.lock) of them for the demo"
 
 clean: ## remove .venv, caches and builds
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
