@@ -12,6 +12,7 @@ from rothko.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress as Bar
 
 STAGES = {
     "survey": "learning the values",
@@ -45,26 +46,13 @@ def drawn(
     begun
         Told of each stage as it begins.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    bar = Bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console or Console(stderr=True),
-        transient=True,
-    )
+    bar = _bar(console) if shown else None
     tasks: dict[str, Any] = {}
     passes: Counter[str] = Counter()
     last = ""
 
     def report(stage: str, done: int, total: int) -> None:
         nonlocal last
-        if stage not in tasks:
-            tasks[stage] = bar.add_task(STAGES[stage], total=total if total > 1 else None)
         passes[stage] += done == 0
         finished = done >= total
         description = STAGES[stage]
@@ -73,6 +61,10 @@ def drawn(
         if description != last:
             last = description
             begun(description)
+        if bar is None:
+            return
+        if stage not in tasks:
+            tasks[stage] = bar.add_task(STAGES[stage], total=total if total > 1 else None)
         bar.update(
             tasks[stage],
             description=f"{description} ({done} of {total})" if stage == "compile" else description,
@@ -80,13 +72,31 @@ def drawn(
             total=1 if finished and total <= 1 else None if total <= 1 else total,
         )
 
+    if bar is None:
+        yield report
+        return
     timer = threading.Timer(PATIENCE, bar.start)
     timer.daemon = True
-    if shown:
-        timer.start()
+    timer.start()
     try:
         yield report
     finally:
         timer.cancel()
         if bar.live.is_started:
             bar.stop()
+
+
+def _bar(console: Console | None) -> Bar:
+    """A bar that waits to be started; what draws it is loaded only where somebody sees it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    return Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console or Console(stderr=True),
+        transient=True,
+    )
