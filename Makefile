@@ -38,6 +38,7 @@ venv:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --requirement $(LOCK)
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q src
 
 demo: $(DEMO) ## the whole flow on generated data
 	$(BIN)/rothko demo

@@ -148,7 +148,8 @@ SHARED = {
     "what is lost: computed, and told": ["loss"],
     "what may be asked for: of an engine, and on the command line": ["options"],
     "the command has the name that a person types": ["schema"],
-    "the verbs of an engine, and what each engine makes of them": ["store"],
+    "the verbs of an engine, and what each engine makes of them": ["run", "store"],
+    "the values of a table learned: in batches, and on a cluster": ["survey"],
 }
 """Names of files that stand more than once, by the one idea that they stand for."""
 
