@@ -9,12 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rothko.errors import PolicyError
+from rothko.policy.policy import Policy
 from rothko.privacy import (
     REQUIREMENTS as KINDS,
 )
@@ -26,8 +28,9 @@ from rothko.privacy import (
     TCloseness,
     VarianceDiversity,
 )
+from rothko.release.spark.verify import classes_of, known
 from rothko.release.sql import Limits
-from rothko.release.verify import Finding, verify
+from rothko.release.verify import Finding, Verification, together, verify
 from rothko.release.write import write_table
 from tests.strategies import asked
 from tests.twins import mondrian as plain
@@ -323,3 +326,34 @@ def test_a_table_of_several_chunks() -> None:
     table = pa.concat_tables([pa.table({"q": ["x"], "s": ["u"]}), pa.table({"q": ["y", "x"], "s": ["u", "v"]})])
     found = verify(table, [KAnonymity(k=2), DistinctLDiversity(l=2, of="s")], {"q": ["q"]}, limits=Limits(2))
     assert [facts(finding) for finding in found.findings] == [(1.0, 2, 1, 1), (1.0, 2, 1, 1)]
+
+
+@unhurried
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 2), st.sampled_from((*asked.NUMBERS, None)))),
+    st.lists(asked.any_requirement(), min_size=1, max_size=3),
+    st.integers(1, 4),
+)
+def test_classes_in_several_places_hold_what_they_hold_together(
+    rows: list[tuple[str, int, int | None]], requirements: list[Requirement], places: int
+) -> None:
+    """As on a cluster: the rows of a class are in one place, each different one once."""
+    rows = [("a", 0, 1), *rows]  # a column without any number is no column of numbers
+    table = pa.table(dict(zip("pqs", map(list, zip(*rows, strict=True)), strict=True)))
+    shown = {"p": ("p",), "q": ("q",)}
+    roles = {"p": "quasi-identifier", "q": "quasi-identifier", "s": "sensitive"}
+    policy = Policy(columns={name: {"role": role} for name, role in roles.items()}, privacy=[KAnonymity(k=2)])
+    about = {"s": known("s", table.group_by("s").aggregate([([], "count_all")]), policy)}
+    names = ["c0", "c1", "c2"]
+    counted = table.rename_columns(names).group_by(names).aggregate([([], "count_all")])
+    counted = counted.rename_columns([*names, "count"])
+    classes = zip(counted["c0"].to_pylist(), counted["c1"].to_pylist(), strict=True)
+    place = np.array([(ord(p) * 7 + q) % places for p, q in classes])
+    found: list[Verification] = []
+    for here in np.unique(place):
+        some = counted.filter(pa.array(place == here))
+        found += [one for _, one in classes_of(requirements, tuple("pqs"), shown, about, iter([some]))]
+    joined, whole = together(found), verify(table, requirements, shown, values=policy.columns)
+    assert (joined.rows, joined.classes) == (whole.rows, whole.classes)
+    for one, other in zip(joined.findings, whole.findings, strict=True):
+        assert one.to_dict() == pytest.approx(other.to_dict(), nan_ok=True)

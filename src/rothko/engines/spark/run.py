@@ -25,8 +25,6 @@ from rothko.progress import Progress, silent
 
 TASK = 1_000_000_000
 """Bytes that the Python of a task may take, where nobody says."""
-GRID = 100_000
-"""Records by which Rothko-T lays grids, should any column need one."""
 MOST_SAMPLED = 1_000_000
 """Records of a sample on the driver, at most."""
 
@@ -79,7 +77,7 @@ def grow(
     progress("survey", 0, 1)
     found = survey(
         cluster, read, label, policy, text=text, seed=seed, memory=for_sample.frequency,
-        sample=min(for_sample.tuples, MOST_SAMPLED) if engine.samples else GRID,
+        sample=min(for_sample.tuples, MOST_SAMPLED) if engine.samples else 0,
     )  # fmt: skip
     progress("survey", 1, 1)
     outline, coder, notes = found.settled

@@ -8,7 +8,7 @@ should hold is laid on a grid, as on disk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +24,8 @@ from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.draw import Draw, Drawn
 from rothko.errors import InputError
 
+GRID = 100_000
+"""Records by which grids are laid, where there is no other sample."""
 ROWS, SAMPLE = -1, -2
 """Slots of what is found beside the values of columns, which have the numbers of these."""
 
@@ -65,7 +67,7 @@ def survey(
     text
         Whether its columns have no types, but those that are read as text anyway.
     sample
-        How many records the sample has.
+        How many records the sample has; none where it is 0, and no column needs a grid.
     memory
         The most bytes that the distinct values of all columns may take together on the driver.
     """
@@ -85,6 +87,10 @@ def survey(
     distinct = {name: found[i] for i, name in enumerate(names)}
     make_room(distinct, memory)
     check_grids(distinct, kinds, policy)
+    if drawn is None and any(one.full for one in distinct.values()):
+        drawn = cluster.gather(
+            frame, partial(_drawn, names, GRID, rows, seed), lambda _, some: Drawn.together(some, GRID)
+        )[0]
     guess = set(policy.quasi_identifiers) - written_as_text(policy) if text else set()
     settled = settle(
         frame.columns, label, policy, distinct, None if drawn is None else drawn.table, size.rows,
@@ -92,10 +98,7 @@ def survey(
     )  # fmt: skip
     if drawn is None or not sample:
         return Surveyed(settled, None, size)
-    columns = dict.fromkeys(names)
-    coder = settled.coder
-    bare = type(coder)(coder.label, (), coder.lines, coder.domains)
-    return Surveyed(settled, bare.code(drawn.table.select(list(columns))), size)
+    return Surveyed(settled, replace(settled.coder, kept=()).code(drawn.table), size)
 
 
 def _look(
@@ -103,20 +106,38 @@ def _look(
 ) -> Iterator[tuple[int, Any]]:
     """The values of each column in a partition, some of its records, and how many they are."""
     found = [Distinct(limit) for _ in names]
-    draw = Draw(sample, rows, seed)
+    draw = Draw(sample, rows, seed) if sample else None
     count = size = 0
     for table in tables:
         for name, distinct in zip(names, found, strict=True):
             distinct.add(table[name])
         count += table.num_rows
         size += table.select(list(kept)).nbytes if kept else 0
-        draw.add(table, lambda some: some.select(list(dict.fromkeys(names))))
+        if draw is not None:
+            draw.add(table, partial(_only, names))
     if count:
         for i, distinct in enumerate(found):
             distinct.finish()
             yield i, distinct
         yield ROWS, Size(count, size)
-        yield SAMPLE, draw.result()
+        if draw is not None:
+            yield SAMPLE, draw.result()
+
+
+def _drawn(
+    names: Sequence[str], sample: int, rows: int, seed: int, tables: Iterator[pa.Table]
+) -> Iterator[tuple[int, Drawn]]:
+    """Some records of a partition."""
+    draw = Draw(sample, rows, seed)
+    for table in tables:
+        draw.add(table, partial(_only, names))
+    found = draw.result()
+    if found is not None:
+        yield 0, found
+
+
+def _only(names: Sequence[str], table: pa.Table) -> pa.Table:
+    return table.select(list(dict.fromkeys(names)))
 
 
 def _together(limit: int, sample: int, slot: int, found: list[Any]) -> Any:

@@ -85,11 +85,14 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
     meant.check_extent(Verification(marks.rows, columns, 0, ()))
     asked = told_by_records(policy)
     sensitive = tuple(dict.fromkeys(r.column for r in asked if r.column is not None))
-    known = {name: _known(cluster, plain, columns, name, policy) for name in sensitive}
+    values = {}
+    for name in sensitive:
+        column = f"c{columns.index(name)}"
+        values[name] = known(name, cluster.collect(plain.groupBy(column).count().sort(column)), policy)
     shown = [f"c{columns.index(column)}" for names in meant.published.values() for column in names]
     held = [f"c{columns.index(name)}" for name in sensitive]
     counted = plain.groupBy(*shown, *held).count().repartition(*shown)
-    about = partial(_verified, asked, columns, meant.published, known)
+    about = partial(classes_of, asked, columns, meant.published, values)
     checked = cluster.gather(counted, about, lambda _, some: together(some))[0]
     return meant.accepted(replace(checked, columns=columns, fingerprint=marks))
 
@@ -109,31 +112,35 @@ def _marks(hashes: ToldHashes, names: Sequence[str], tables: Iterator[pa.Table])
     yield 0, total
 
 
-def _known(cluster: Cluster, plain: Any, columns: Sequence[str], name: str, policy: Policy) -> Known:
-    """The values of a sensitive column over the whole table: as they are written, as what they count, how often."""
-    column = f"c{columns.index(name)}"
-    raw = cluster.collect(plain.groupBy(column).count().sort(column))
+def known(name: str, counted: pa.Table, policy: Policy) -> Known:
+    """The values of a sensitive column over the whole table: as they are written, as what they count, how often.
+
+    Parameters
+    ----------
+    counted
+        Each of its values once, and how many rows have it.
+    """
     with connect(1) as connection:
-        connection.register("released", raw)
-        value = value_of(connection, name, column, policy.columns.get(name), policy.missing)
-        found = connection.sql(f"SELECT {column} AS raw, {value} AS value, count AS c FROM released").to_arrow_table()
+        connection.register("released", counted.rename_columns(["raw", "c"]))
+        value = value_of(connection, name, "raw", policy.columns.get(name), policy.missing)
+        found = connection.sql(f"SELECT raw, {value} AS value, c FROM released").to_arrow_table()
         connection.unregister("released")
     return Known(found["raw"].combine_chunks(), found["value"].combine_chunks(), found["c"].to_numpy())
 
 
-def _verified(
+def classes_of(
     requirements: Sequence[Requirement],
     columns: Sequence[str],
     published: Mapping[str, Sequence[str]],
-    known: Mapping[str, Known],
+    values: Mapping[str, Known],
     tables: Iterator[pa.Table],
 ) -> Iterator[tuple[int, Verification]]:
-    """What the classes of a partition hold."""
+    """What the classes of a partition hold, each different row of which is there once, with how often it is there."""
     held = list(tables)
     if not held:
         return
     table = pa.concat_tables(held).combine_chunks()
-    for name, about in known.items():
+    for name, about in values.items():
         column = f"c{columns.index(name)}"
         place = pc.index_in(table[column], value_set=about.raw)
         assert place.null_count == 0, "a value was not there before"
@@ -143,4 +150,4 @@ def _verified(
     rows = table.drop_columns(["count"]).rename_columns(names)
     if any(requirement.needs == "moments" for requirement in requirements):
         rows, times = rows.take(pa.array(np.repeat(np.arange(len(times)), times))), np.ones(int(times.sum()), np.int64)
-    yield 0, verify_counted(rows, times, requirements, published, known)
+    yield 0, verify_counted(rows, times, requirements, published, values)
