@@ -82,7 +82,7 @@ REQUIREMENTS = [
 ]
 
 
-WORKLOAD = [{"classify": {"target": "disease"}}, {"select": {"where": "age >= 40"}}, {"aggregate": {"of": "zip"}}]
+WORKLOAD = [{"classify": {"target": "disease"}}, {"select": {"where": "age >= 40"}}]
 
 
 def test_the_rows_are_those_of_the_memory_engine(frame: Any) -> None:
