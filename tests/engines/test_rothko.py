@@ -118,13 +118,15 @@ class ToyStore:
     ) -> list[list[Zone]]:
         return collect(self.batches, tree.route({node: i for i, node in enumerate(nodes)}), owner, wanted)
 
-    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> tuple[list[ToyStore], Statistics]:
+    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted | None) -> tuple[list[ToyStore], Statistics]:
         route = tree.route({leaf: i for i, leaf in enumerate(leaves)})
         routed = [(coded, route(coded)) for coded in self.batches]
         stores = [
             replace(self, batches=tuple(coded.take(np.flatnonzero(place == i)) for coded, place in routed))
             for i in range(len(leaves))
         ]
+        if wanted is None:
+            return stores, tree.counted(leaves)
         sums = [wanted.statistics(place, len(leaves), coded, self.job.outline.domains) for coded, place in routed]
         return stores, reduce(add, sums)
 

@@ -30,7 +30,7 @@ from rothko.privacy import (
 )
 from rothko.release.spark.verify import classes_of, known
 from rothko.release.sql import Limits
-from rothko.release.verify import Finding, Verification, together, verify
+from rothko.release.verify import Finding, Fingerprint, Verification, together, verify
 from rothko.release.write import write_table
 from tests.strategies import asked
 from tests.twins import mondrian as plain
@@ -346,7 +346,7 @@ def test_classes_in_several_places_hold_what_they_hold_together(
     about = {"s": known("s", table.group_by("s").aggregate([([], "count_all")]), policy)}
     names = ["c0", "c1", "c2"]
     counted = table.rename_columns(names).group_by(names).aggregate([([], "count_all")])
-    counted = counted.rename_columns([*names, "count"])
+    counted = counted.rename_columns([*names, "times"]).append_column("mark", counted["count_all"])
     classes = zip(counted["c0"].to_pylist(), counted["c1"].to_pylist(), strict=True)
     place = np.array([(ord(p) * 7 + q) % places for p, q in classes])
     found: list[Verification] = []
@@ -355,5 +355,6 @@ def test_classes_in_several_places_hold_what_they_hold_together(
         found += [one for _, one in classes_of(requirements, tuple("pqs"), shown, about, iter([some]))]
     joined, whole = together(found), verify(table, requirements, shown, values=policy.columns)
     assert (joined.rows, joined.classes) == (whole.rows, whole.classes)
+    assert joined.fingerprint == Fingerprint(len(rows), len(rows))  # of marks that are how often each is there
     for one, other in zip(joined.findings, whole.findings, strict=True):
         assert one.to_dict() == pytest.approx(other.to_dict(), nan_ok=True)

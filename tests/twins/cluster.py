@@ -43,8 +43,8 @@ class PlainCluster(Cluster):
     session: Any = None
     collected: Collected = field(default_factory=Collected)
 
-    def gather(self, frame: Any, partial: Partial, add: Add) -> dict[int, Any]:
-        sent, slots = cloudpickle.dumps(partial), dict[int, list[bytes]]()
+    def gather(self, frame: Any, find: Partial, add: Add) -> dict[int, Any]:
+        sent, slots = cloudpickle.dumps(find), dict[int, list[bytes]]()
         for part in frame.partitions:
             tables = iter([part.slice(0, 3), part.slice(3)] if part.num_rows else [])
             for slot, found in pickle.loads(sent)(tables):

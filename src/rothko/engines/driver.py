@@ -66,8 +66,8 @@ class Growth(Protocol):
     """What differs between Rothko-T and Rothko-S."""
 
     @property
-    def wanted(self) -> Wanted:
-        """What is added up exactly when the records are split."""
+    def wanted(self) -> Wanted | None:
+        """What is added up exactly when the records are split; None where all that matters was counted before."""
         ...
 
     @property

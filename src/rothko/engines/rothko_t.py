@@ -69,7 +69,7 @@ class AllRecords:
 class Exhaustive:
     """The growth of Rothko-T: what it cuts is final, and what it does not cut is a class."""
 
-    wanted = Wanted({}, {}, {})
+    wanted: Wanted | None = None
     otherwise: Growth | None = None
 
     def __init__(self, driver: Driver) -> None:

@@ -81,11 +81,12 @@ class Store(Protocol[Done]):
         """
         ...
 
-    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> tuple[list[Self], Statistics]:
+    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted | None) -> tuple[list[Self], Statistics]:
         """A store for each of the leaves, which together have every record, and the exact sums of each leaf.
 
         The sums are those of :meth:`~rothko.engines.frequency.Wanted.statistics`, row by row in the order of the
-        leaves. The records have moved on: this store is not asked again.
+        leaves. Where nothing is wanted the tree knows how many records each leaf has
+        (:meth:`~rothko.engines.tree.Tree.counted`). The records have moved on: this store is not asked again.
         """
         ...
 

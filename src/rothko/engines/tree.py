@@ -11,6 +11,7 @@ from rothko.data.line import Line
 from rothko.data.survey.coded import Coded
 from rothko.engines.candidates import Cut
 from rothko.methods.classes import Cuts
+from rothko.privacy.statistics import Statistics
 
 
 class Tree:
@@ -71,6 +72,10 @@ class Tree:
     def regions(self, nodes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The regions of some nodes: (nodes, lines) first codes, and last codes."""
         return np.stack([self.low[n] for n in nodes]), np.stack([self.high[n] for n in nodes])
+
+    def counted(self, nodes: Sequence[int]) -> Statistics:
+        """How many records some nodes have, where all were counted."""
+        return Statistics(np.array([self.rows[node] for node in nodes], dtype=np.int64), {}, {}, {})
 
     def route(self, nodes: dict[int, int]) -> Route:
         """Where records go: the number that each leaf has in ``nodes``, -1 for those that it does not name."""

@@ -36,6 +36,7 @@ from rothko.release.kinds import cell_texts
 from rothko.release.publish import Published
 from rothko.release.sql import Batches, connect, name_of
 from rothko.release.verify import (
+    USUAL,
     Fingerprint,
     fingerprint,
     open_table,
@@ -221,15 +222,26 @@ class ToldHashes:
             connection.unregister(name)
         return result
 
+    def open(
+        self, data: Path | pa.Table, connection: duckdb.DuckDBPyConnection, *, texts: bool = False, longest: int = USUAL
+    ) -> tuple[str, ...]:
+        """Let a file or a table be ``written``; returns the real names of its columns.
+
+        Parameters
+        ----------
+        texts
+            Whether a table has the texts of a file without types.
+        """
+        odd = set() if texts or is_text(data) else self.odd
+        if odd:
+            return _open_odd(connection, data, self.told.types(self.types), odd)
+        return open_table(connection, data, self.names, "written", longest=longest)
+
     def found(self, data: Path | pa.Table, connection: duckdb.DuckDBPyConnection) -> Fingerprint:
         """The fingerprint of the rows of a written file, or of a table."""
-        odd = set() if is_text(data) else self.odd
 
         def work(longest: int) -> Fingerprint:
-            if odd:
-                columns = _open_odd(connection, data, self.told.types(self.types), odd)
-            else:
-                columns = open_table(connection, data, self.names, "written", longest=longest)
+            columns = self.open(data, connection, longest=longest)
             shown, stayed = self.of_rows(connection, columns, "written")
             result = fingerprint(connection, f"(SELECT 1 AS size, {shown} AS h, {stayed} AS s FROM written)")
             connection.execute("DROP VIEW written")

@@ -238,7 +238,12 @@ def together(parts: Sequence[Verification]) -> Verification:
     first, *others = parts
     for other in others:
         findings = tuple(map(_worse, first.findings, other.findings))
-        first = replace(first, rows=first.rows + other.rows, classes=first.classes + other.classes, findings=findings)
+        marks = None
+        if first.fingerprint is not None and other.fingerprint is not None:
+            marks = first.fingerprint + other.fingerprint
+        first = Verification(
+            first.rows + other.rows, first.columns, first.classes + other.classes, findings, marks
+        )  # fmt: skip
     return first
 
 

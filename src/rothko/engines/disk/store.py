@@ -66,7 +66,7 @@ class DiskStore:
         """Who has some codes of each line in each of some nodes, in one pass."""
         return collect(self._pass("count"), tree.route({node: i for i, node in enumerate(nodes)}), owner, wanted)
 
-    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> tuple[list[DiskStore], Statistics]:
+    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted | None) -> tuple[list[DiskStore], Statistics]:
         """Write the records to one file per leaf, and count exactly what is wanted."""
         give_back()  # what growth has taken
         writer = self.spill.writer(self.job.outline, parts=len(leaves), memory=self.buffers)
@@ -74,14 +74,14 @@ class DiskStore:
         total: Statistics | None = None
         for coded in self._pass("repartition"):
             place = route(coded)
-            stats = wanted.statistics(place, len(leaves), coded, self.job.outline.domains)
-            total = stats if total is None else total + stats
+            if wanted is not None:
+                stats = wanted.statistics(place, len(leaves), coded, self.job.outline.domains)
+                total = stats if total is None else total + stats
             writer.write(place, coded)
-        assert total is not None
         stores = [replace(self, records=None, files=(file,)) for file in writer.close()]
         self.remove()
         give_back()
-        return stores, total
+        return stores, total or tree.counted(leaves)
 
     def join(self, others: Sequence[DiskStore]) -> DiskStore:
         """The records of several files."""

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -55,11 +56,11 @@ class Cluster:
     session: Any
     collected: Collected = field(default_factory=Collected)
 
-    def gather(self, frame: Any, partial: Partial, add: Add) -> dict[int, Any]:
+    def gather(self, frame: Any, find: Partial, add: Add) -> dict[int, Any]:
         """What a function finds in all records of a frame: slot → the sum."""
         self.collected.jobs += 1
         with understood():
-            found = frame.mapInArrow(as_part(partial), SLOTS)
+            found = frame.mapInArrow(as_part(find), SLOTS)
             summed = found.groupBy("slot").applyInArrow(as_sum(add), SLOTS)
         table = self.collect(summed)
         return {row["slot"]: pickle.loads(row["found"]) for row in table.to_pylist()}
@@ -88,12 +89,12 @@ def _version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch({"version": [version("rothko")]})
 
 
-def as_part(partial: Partial) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def as_part(find: Partial) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function of the records of a partition, as Spark calls it."""
 
     def part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with told():
-            for slot, found in partial(pieces(batches)):
+            for slot, found in find(pieces(batches)):
                 yield as_slots([slot], [found])
 
     return part
@@ -110,6 +111,17 @@ def as_sum(add: Add) -> Callable[[pa.Table], pa.Table]:
             return pa.Table.from_batches([as_slots([slot], [add(slot, found)])])
 
     return total
+
+
+def of_batches(function: Any, *given: Any) -> Any:
+    """A function of batches, after what it is given besides, as Spark calls it."""
+    work = partial(function, *given)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with told():
+            yield from work(batches)
+
+    return run
 
 
 def as_slots(slots: list[int], found: list[Any]) -> pa.RecordBatch:

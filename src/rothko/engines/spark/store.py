@@ -115,22 +115,25 @@ class SparkStore:
         found = self.cluster.gather(self.frame, partial(_people, self.way, route, owner, wanted), _zones_together)
         return list(found[0])
 
-    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> tuple[list[SparkStore], Statistics]:
+    def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted | None) -> tuple[list[SparkStore], Statistics]:
         """Count exactly what is wanted of each leaf, in one job; the records stay."""
+        stats = tree.counted(leaves) if wanted is None else self._statistics(tree, leaves, wanted)
+        stores = [
+            self._at(tree, (leaf,), rows=int(rows)) for leaf, rows in zip(leaves, stats.size.tolist(), strict=True)
+        ]
+        return stores, stats
+
+    def _statistics(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> Statistics:
         self.progress("repartition", 0, 1)
         route = tree.route({leaf: i for i, leaf in enumerate(leaves)})
-        domains = self.job.outline.domains
         found = self.cluster.gather(
             self.frame,
             partial(_statistics, self.way, route, len(leaves), wanted),
             lambda _, some: reduce(lambda a, b: a + b, some),
         )
-        stats = replace(found[0], domains=domains)
         self.progress("repartition", 1, 1)
-        stores = [
-            self._at(tree, (leaf,), rows=int(rows)) for leaf, rows in zip(leaves, stats.size.tolist(), strict=True)
-        ]
-        return stores, stats
+        stats: Statistics = found[0]
+        return replace(stats, domains=self.job.outline.domains)
 
     def join(self, others: Sequence[SparkStore]) -> SparkStore:
         """The records of several leaves of one split."""

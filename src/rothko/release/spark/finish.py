@@ -17,7 +17,6 @@ import pickle
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +29,7 @@ from rothko.data.survey.coded import Coded
 from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
 from rothko.engines.part import LargeClass
-from rothko.engines.spark.cluster import SLOTS, as_slots, pieces, told, understood
+from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches, pieces, understood
 from rothko.engines.spark.run import Grown
 from rothko.engines.spark.store import Leaf, Way
 from rothko.engines.store import Job
@@ -142,25 +141,14 @@ def _jobs(grown: Grown, making: Making, recoding: Path) -> Any:
     kinds = {one.name: one.dataType for one in grown.frame.schema.fields}
     kept = [StructField(f"k{i}", kinds[name]) for i, name in enumerate(making.coder.kept)]
     routed = grown.frame.mapInArrow(
-        partial_of(_routed, making), StructType([StructField("slot", IntegerType()), *codes, *kept])
+        of_batches(_routed, making), StructType([StructField("slot", IntegerType()), *codes, *kept])
     )
-    done = routed.repartitionById(len(making.slots), "slot").mapInArrow(partial_of(_finished, making), SLOTS)
+    done = routed.repartitionById(len(making.slots), "slot").mapInArrow(of_batches(_finished, making), SLOTS)
     return (
         done.repartition(1)
         .sortWithinPartitions("slot")
-        .mapInArrow(partial_of(_joined, making, recoding), StructType([StructField("found", BinaryType())]))
+        .mapInArrow(of_batches(_joined, making, recoding), StructType([StructField("found", BinaryType())]))
     )
-
-
-def partial_of(function: Any, *given: Any) -> Any:
-    """A function of batches, as Spark calls it, which says what went wrong and nothing else."""
-    work = partial(function, *given)
-
-    def of_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with told():
-            yield from work(batches)
-
-    return of_batches
 
 
 def _sums(grown: Grown, making: Making) -> dict[int, Sums]:

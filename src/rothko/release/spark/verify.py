@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rothko.data.source.formats import is_text
-from rothko.engines.spark.cluster import Cluster, understood
+from rothko.engines.spark.cluster import Cluster, of_batches, pieces, understood
 from rothko.errors import OutputError
 from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
@@ -27,15 +27,7 @@ from rothko.release.people import told_by_records
 from rothko.release.sql import connect
 from rothko.release.truth import ToldHashes
 from rothko.release.value_sql import value_of
-from rothko.release.verify import (
-    Fingerprint,
-    Known,
-    Verification,
-    fingerprint,
-    open_table,
-    together,
-    verify_counted,
-)
+from rothko.release.verify import MODULUS, Fingerprint, Known, Verification, together, verify_counted
 
 READ_BY_SPARK = (".parquet", ".csv", ".tsv")
 CSV = {
@@ -75,41 +67,61 @@ def read_written(session: Any, folder: Path, ending: str, columns: Sequence[str]
 
 def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, policy: Policy) -> Verification:
     """Verify what was written, and fail closed."""
+    asked = told_by_records(policy)
+    sensitive = tuple(dict.fromkeys(r.column for r in asked if r.column is not None))
     with understood():
         frame = read_written(cluster.session, folder, ending, meant.columns)
         columns = tuple(frame.columns)
-    plain = frame.toDF(*(f"c{i}" for i in range(len(columns))))
-    hashes = ToldHashes(meant.told, is_text(folder.with_suffix(ending)), meant.types)
-    found = cluster.gather(plain, partial(_marks, hashes, columns), lambda _, some: sum(some, Fingerprint()))
-    marks: Fingerprint = found.get(0, Fingerprint())
-    meant.check_extent(Verification(marks.rows, columns, 0, ()))
-    asked = told_by_records(policy)
-    sensitive = tuple(dict.fromkeys(r.column for r in asked if r.column is not None))
+        plain = frame.toDF(*(f"c{i}" for i in range(len(columns))))
+        hashes = ToldHashes(meant.told, is_text(folder.with_suffix(ending)), meant.types)
+        shown = [f"c{columns.index(column)}" for names in meant.published.values() for column in names]
+        keys = [*shown, *(f"c{columns.index(name)}" for name in sensitive)]
+        counted = _counted(plain, hashes, columns, keys)
     values = {}
     for name in sensitive:
         column = f"c{columns.index(name)}"
         values[name] = known(name, cluster.collect(plain.groupBy(column).count().sort(column)), policy)
-    shown = [f"c{columns.index(column)}" for names in meant.published.values() for column in names]
-    held = [f"c{columns.index(name)}" for name in sensitive]
-    counted = plain.groupBy(*shown, *held).count().repartition(*shown)
     about = partial(classes_of, asked, columns, meant.published, values)
-    checked = cluster.gather(counted, about, lambda _, some: together(some))[0]
-    return meant.accepted(replace(checked, columns=columns, fingerprint=marks))
+    found = cluster.gather(counted.repartition(*shown), about, lambda _, some: together(some))
+    checked: Verification = found.get(0) or Verification(0, columns, 0, ())
+    meant.check_extent(replace(checked, columns=columns))
+    return meant.accepted(replace(checked, columns=columns))
 
 
-def _marks(hashes: ToldHashes, names: Sequence[str], tables: Iterator[pa.Table]) -> Iterator[tuple[int, Fingerprint]]:
-    total = Fingerprint()
+def _counted(plain: Any, hashes: ToldHashes, columns: Sequence[str], keys: Sequence[str]) -> Any:
+    """Every different row of what is published and sensitive, how often it is there, and the sum of hashes.
+
+    A partition counts its own rows first, of which most are there many times; Spark brings the counts together.
+    """
+    from pyspark.sql import functions
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    kinds = {one.name: one for one in plain.schema.fields}
+    sums = [StructField("times", LongType()), StructField("mark", LongType())]
+    schema = StructType([*(kinds[key] for key in keys), *sums])
+    counted = plain.mapInArrow(of_batches(counts_of, hashes, columns, keys), schema).groupBy(*keys)
+    mark = functions.sum(functions.col("mark").cast("decimal(38, 0)"))
+    return counted.agg(functions.sum("times").alias("times"), (mark % MODULUS).cast("bigint").alias("mark"))
+
+
+def counts_of(
+    hashes: ToldHashes, names: Sequence[str], keys: Sequence[str], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What :func:`_counted` asks of a partition."""
     with connect(1) as connection:
-        for table in tables:
-            named = table.rename_columns(list(names))
-            if not hashes.text:
-                total += hashes.found(named, connection)
-                continue
-            columns = open_table(connection, named, hashes.names, "written")
+        for table in pieces(batches):
+            columns = hashes.open(table.rename_columns(list(names)), connection, texts=hashes.text)
             shown, stayed = hashes.of_rows(connection, columns, "written")
-            total += fingerprint(connection, f"(SELECT 1 AS size, {shown} AS h, {stayed} AS s FROM written)")
+            listed = ", ".join(keys)
+            found = connection.sql(
+                f"SELECT {listed}, times, ((h % {MODULUS}) * (s % {MODULUS}) % {MODULUS})::BIGINT AS mark FROM "
+                f"(SELECT {listed}, count(*) AS times, any_value({shown})::HUGEINT AS h, sum({stayed})::HUGEINT AS s "
+                f"FROM written GROUP BY {listed})"
+            ).to_arrow_table()
             connection.unregister("written")
-    yield 0, total
+            kinds = [table.schema.field(key) for key in keys]
+            schema = pa.schema([*kinds, ("times", pa.int64()), ("mark", pa.int64())])
+            yield from found.cast(schema).combine_chunks().to_batches()
 
 
 def known(name: str, counted: pa.Table, policy: Policy) -> Known:
@@ -145,9 +157,10 @@ def classes_of(
         place = pc.index_in(table[column], value_set=about.raw)
         assert place.null_count == 0, "a value was not there before"
         table = table.set_column(table.column_names.index(column), column, about.texts.take(place.combine_chunks()))
-    names = [columns[int(name[1:])] for name in table.column_names if name != "count"]
-    times = table["count"].to_numpy()
-    rows = table.drop_columns(["count"]).rename_columns(names)
+    times, marks = table["times"].to_numpy(), table["mark"].to_numpy()
+    rows = table.drop_columns(["times", "mark"])
+    rows = rows.rename_columns([columns[int(name[1:])] for name in rows.column_names])
+    total = Fingerprint(int(times.sum()), sum(marks.tolist()) % MODULUS)
     if any(requirement.needs == "moments" for requirement in requirements):
         rows, times = rows.take(pa.array(np.repeat(np.arange(len(times)), times))), np.ones(int(times.sum()), np.int64)
-    yield 0, verify_counted(rows, times, requirements, published, values)
+    yield 0, replace(verify_counted(rows, times, requirements, published, values), fingerprint=total)
