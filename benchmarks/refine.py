@@ -17,7 +17,7 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
 from rothko.generate.agrawal import agrawal
 from rothko.methods import Mondrian, Refine
-from rothko.methods.refine.refine import distinct
+from rothko.methods.refine.keys import distinct, keys_of
 from rothko.policy.policy import Policy
 from rothko.progress import count_threads
 
@@ -75,7 +75,7 @@ def _against_mondrian(
         classes[method.name] = found.classes
 
     ours, theirs = side_by_side(lambda: work(Refine()), lambda: work(Mondrian()), runs=3)
-    different = len(distinct(list(encoded.codes), [line.size for line in encoded.lines])[1])
+    different = len(distinct(keys_of(list(encoded.codes), [line.size for line in encoded.lines]))[1])
     detail = (
         f"{ours:.2f} s, {theirs:.2f} s; {different:,} distinct records; "
         f"classes {classes['refine']:,}, {classes['mondrian']:,}"

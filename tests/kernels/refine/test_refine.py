@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from rothko.kernels.order import arrange, number
 from rothko.kernels.refine import gains
-from rothko.methods.refine.refine import distinct
 from tests.compiled import Called
 from tests.strategies.tables import unhurried
 
@@ -31,16 +30,6 @@ def test_many_keys_are_dealt_first(different: int) -> None:
     numbers, first = number(keys)
     assert len(first) == len(np.unique(keys))
     np.testing.assert_array_equal(keys[first][numbers], keys)
-
-
-def test_records_of_more_values_than_a_key_holds_are_numbered() -> None:
-    random = np.random.default_rng(0)
-    columns = [random.integers(0, 3, 5_000).astype(np.int32) * 700_000_000 for _ in range(5)]
-    numbers, first = distinct(columns, [2**31 - 1] * 5)
-    _, expected = np.unique(np.stack(columns), axis=1, return_inverse=True)
-    assert len(first) == expected.max() + 1
-    pairs = np.unique(np.stack([numbers, expected.ravel()]), axis=1)
-    assert pairs.shape[1] == len(first), "the same records are told apart"
 
 
 def test_records_by_class_keep_their_order() -> None:

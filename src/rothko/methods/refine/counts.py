@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded
 from rothko.methods.layout import lay_out
+from rothko.methods.refine.keys import STRIDE
 from rothko.workload.criteria import logarithms
 from rothko.workload.tasks import Classify
 
@@ -32,7 +33,7 @@ def columns_of(encoded: Encoded, least: NDArray[np.int64]) -> Columns:
     weights = lines.scales[:, 0].copy()
     lines.scales[:, 0] = 1.0
     before = [
-        np.append(0, np.cumsum(np.bincount(codes, minlength=line.size)))
+        np.append(0, np.cumsum(_tally(codes, line.size)))
         for line, codes in zip(encoded.lines, encoded.codes, strict=True)
     ]
     return Columns(
@@ -83,13 +84,25 @@ def _by_code(
     The last label is that of records without one, which do not count.
     """
     labels = target.domain.size
-    pairs = codes.astype(np.int64) * labels + target.codes
     if size * labels <= 4 * len(codes) + 65_536:
-        counts = np.bincount(pairs, minlength=size * labels)
+        counts = _tally(codes, size, target.codes, labels)
         found = np.flatnonzero(counts)
         amounts = counts[found]
     else:
-        found, amounts = np.unique(pairs, return_counts=True)
+        found, amounts = np.unique(codes.astype(np.int64) * labels + target.codes, return_counts=True)
     there = found % labels != labels - 1
     found, amounts = found[there], amounts[there]
     return (found % labels).astype(np.int32), amounts, np.searchsorted(found, np.arange(size + 1) * labels)
+
+
+def _tally(
+    codes: NDArray[np.int32], size: int, labels: NDArray[np.int32] | None = None, count: int = 1
+) -> NDArray[np.int64]:
+    """How many records have each code, or each pair of a code and a label; as many at a time as stay in the cache."""
+    counts = np.zeros(size * count, dtype=np.int64)
+    stride = max(STRIDE, len(counts))
+    for begin in range(0, len(codes), stride):
+        some = codes[begin : begin + stride]
+        pairs = some if labels is None else some.astype(np.int64) * count + labels[begin : begin + stride]
+        counts += np.bincount(pairs, minlength=len(counts))
+    return counts

@@ -20,9 +20,9 @@ but one suppressed value discloses the last, for which alone ⊥ would stand.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -36,6 +36,7 @@ from rothko.methods.classes import ColumnClasses, Parts
 from rothko.methods.layout import Rows, fewest, rules_of
 from rothko.methods.method import Method, Progress, silent
 from rothko.methods.refine.counts import columns_of, labels_of
+from rothko.methods.refine.keys import STRIDE, codes_of, distinct, in_order, keys_of, share_distinct
 from rothko.methods.refine.requirements import Over, sets_of
 from rothko.privacy.requirement import Requirement
 from rothko.workload.criteria import check_learnable
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from rothko.kernels.rules import Rules
 
 Criterion = Literal["score", "infogain"]
-STRIDE = 1 << 15
-"""Records whose keys are made at a time."""
 MANY = 0.7
 """Records are collapsed where fewer than this share of them are distinct."""
 
@@ -208,13 +207,11 @@ def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
         rules.append(own.spec)
         facts.append(own.facts)
     least = np.array([fewest(one.requirements) for one in over], dtype=np.int64)
-    records = np.array([table.shape[1] for table in tables], dtype=np.int64)
+    records = np.array([len(table[0]) for table in tables], dtype=np.int64)
     most_groups = np.minimum(records, np.maximum(encoded.rows // least, 1))
     return Sets(
-        table=tables[0].ravel()
-        if len(tables) == 1
-        else np.concatenate([np.empty(0, np.int32), *map(np.ravel, tables)]),
-        base=_offsets([table.size for table in tables])[:-1],
+        table=np.concatenate([np.empty(0, np.int32), *chain.from_iterable(tables)]),
+        base=_offsets([sum(map(len, table)) for table in tables])[:-1],
         records=records,
         rows=np.array([len(table) for table in tables], dtype=np.int64),
         weighted=np.array(
@@ -233,17 +230,18 @@ def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
 
 def _collapsed(
     encoded: Encoded, lines: Sequence[int], requirements: Sequence[Requirement]
-) -> tuple[NDArray[np.int32], Rules]:
+) -> tuple[list[NDArray[np.int32]], Rules]:
     """The records that differ on some lines or in what rules look at, how many there are of each; and the rules."""
     columns = [encoded.codes[i] for i in lines]
     sizes = [encoded.lines[i].size for i in lines]
     rows = Rows(before=len(lines) + 1)
     rules = rules_of(encoded, requirements, rows.add)
-    numbers, first = distinct(columns + rows, sizes + [int(row.max(initial=0)) + 1 for row in rows])
-    if len(first) > MANY * encoded.rows:  # bringing them together would cost more than it saves
-        return np.stack([*columns, np.ones(encoded.rows, dtype=np.int32), *rows]), rules
-    weights = np.bincount(numbers, minlength=len(first)).astype(np.int32)
-    return np.stack([*(column[first] for column in columns), weights, *(row[first] for row in rows)]), rules
+    keys = keys_of(columns + rows, sizes + [int(row.max(initial=0)) + 1 for row in rows])
+    if share_distinct(keys) > MANY:  # bringing them together would cost more than it saves
+        return [*columns, np.ones(encoded.rows, dtype=np.int32), *rows], rules
+    different, times = distinct(keys)
+    codes = codes_of(different)
+    return [*codes[: len(lines)], times.astype(np.int32), *codes[len(lines) :]], rules
 
 
 def _offsets(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -251,51 +249,8 @@ def _offsets(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.append(0, np.cumsum(sizes)).astype(np.int64)
 
 
-def distinct(
-    columns: Sequence[NDArray[np.int32]], sizes: Sequence[int], shown: Sequence[NDArray[np.int32]] | None = None
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Number the distinct records of some columns, whose codes are below ``sizes``; and where each comes first.
-
-    Where ``shown`` tells what each code of each column shows, those are alike that show the same.
-
-    >>> columns = [np.array([0, 1, 0], dtype=np.int32), np.array([2, 2, 2], dtype=np.int32)]
-    >>> [found.tolist() for found in distinct(columns, [2, 3])]
-    [[0, 1, 0], [0, 1]]
-    """
-    from rothko.kernels.order import number
-
-    keys = np.zeros(len(columns[0]), dtype=np.uint64)
-    span, begun = 1, 0
-    for c, size in enumerate(sizes):
-        if span * size >= 2**63:
-            _add_to_keys(keys, columns[begun:c], sizes[begun:c], shown and shown[begun:c])
-            numbers, first = number(keys)
-            keys, span, begun = numbers.astype(np.uint64), len(first), c
-        span *= size
-    _add_to_keys(keys, columns[begun:], sizes[begun:], shown and shown[begun:])
-    numbers, first = number(keys)
-    return numbers, first
-
-
-def _add_to_keys(
-    keys: NDArray[np.uint64],
-    columns: Sequence[NDArray[np.int32]],
-    sizes: Sequence[int],
-    shown: Sequence[NDArray[np.int32]] | None,
-) -> None:
-    """Make some columns part of the keys of records, as many records at a time as stay in the cache."""
-    for begin in range(0, len(keys), STRIDE):
-        some = keys[begin : begin + STRIDE]
-        for c, (column, size) in enumerate(zip(columns, sizes, strict=True)):
-            codes = column[begin : begin + STRIDE]
-            some *= np.uint64(size)
-            some += (codes if shown is None else shown[c][codes]).view(np.uint32)
-
-
 def _classes(encoded: Encoded, found: Refined) -> ColumnClasses:
     """The classes: records that show the same on all lines, in the order of what they show."""
-    from rothko.kernels.order import arrange
-
     of_code = []
     ordered = [_in_order(line, parts) for line, parts in zip(encoded.lines, found.parts, strict=True)]
     for line, parts in zip(encoded.lines, ordered, strict=True):
@@ -303,13 +258,8 @@ def _classes(encoded: Encoded, found: Refined) -> ColumnClasses:
         for number, part in enumerate(parts):
             part_of[part.codes if part.suppressed else slice(part.low, part.high + 1)] = number
         of_code.append(part_of)
-    numbers, first = distinct(list(encoded.codes), [len(parts) for parts in ordered], of_code)
-    shows = np.stack([part_of[codes[first]] for part_of, codes in zip(of_code, encoded.codes, strict=True)])
-    ranked = _ranked(shows)
-    place = np.empty(len(ranked), dtype=np.int32)
-    place[ranked] = np.arange(len(ranked), dtype=np.int32)
-    shows = shows[:, ranked]
-    order, starts = arrange(place[numbers], len(ranked))
+    order, starts, different = in_order(keys_of(list(encoded.codes), [len(parts) for parts in ordered], of_code))
+    shows = codes_of(different)
     columns = tuple(
         Parts(
             of_code=part_of,
@@ -321,20 +271,13 @@ def _classes(encoded: Encoded, found: Refined) -> ColumnClasses:
         )
         for i, (part_of, parts) in enumerate(zip(of_code, ordered, strict=True))
     )
-    low = np.stack([column.low[column.of_class] for column in columns], axis=1)
-    high = np.stack([column.high[column.of_class] for column in columns], axis=1)
+    low = np.empty((shows.shape[1], len(columns)), dtype=np.int32)
+    high = np.empty_like(low)
+    for begin in range(0, len(low), STRIDE):
+        some = slice(begin, begin + STRIDE)
+        for i, column in enumerate(columns):
+            low[some, i], high[some, i] = column.low[shows[i, some]], column.high[shows[i, some]]
     return ColumnClasses(order, starts, low, high, columns, notes=found.notes)
-
-
-def _ranked(shows: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The columns of a matrix in the order of what they hold, from the first row on; by one key where that fits."""
-    sizes = shows.max(axis=1).astype(np.int64) + 1
-    if math.prod(sizes.tolist()) >= 2**63:
-        return np.lexsort(shows[::-1])
-    keys = np.zeros(shows.shape[1], dtype=np.int64)
-    for row, size in zip(shows, sizes, strict=True):
-        keys = keys * size + row
-    return np.argsort(keys)
 
 
 def _in_order(line: Line, parts: Sequence[Part]) -> Sequence[Part]:
