@@ -11,7 +11,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import curves, foundation, refine, requirements, scale, workload
+from benchmarks import curves, foundation, refine, requirements, scale, spark, workload
 
 SUITES = {
     "foundation": foundation.run,
@@ -20,6 +20,7 @@ SUITES = {
     "scale": scale.run,
     "curves": curves.run,
     "refine": refine.run,
+    "spark": spark.run,
 }
 
 
