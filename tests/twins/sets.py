@@ -18,6 +18,10 @@ def utility(classes: Sequence[Sequence[int]], sets: Sets, worth: Sequence[float]
     return sum(len(members) * sum(worth[a] for a in closure(members, sets)) for members in classes)
 
 
+def fewest_containing(asked: Sets, sets: Sets) -> int:
+    return min(sum(one <= record for record in sets) for one in asked)
+
+
 # ── Algorithm 3
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rothko.kernels.sets import contained as sets_contained
 from rothko.kernels.sets import mondrian as sets_mondrian
 from rothko.kernels.sets import reassign as sets_reassign
 from rothko.kernels.sets import records as sets_records
@@ -76,13 +77,36 @@ def test_shared_items_need_more_room_than_was_guessed() -> None:
     assert rows(starts, items) == [list(range(3000))] * 2
 
 
-@settings(deadline=None)
-@given(some_sets, some_sets)
-def test_fewest_containing_is_the_smallest_count(sets: Sets, asked: Sets) -> None:
+def fewest(sets: Sets, asked: Sets, *, many: int, size: int = ITEMS) -> int:
+    """By the kernel: sets that begin with the same rarest item side by side."""
     starts, items = csr(sets)
-    holders = sets_records.by_item(starts, items, ITEMS)
-    found = sets_records.fewest_containing(*csr(asked), starts, items, *holders, len(sets))
-    assert found == min(sum(one <= record for record in sets) for one in asked)
+    often = sets_records.count_items(items, size)
+    lists = sorted((sorted(one, key=lambda item: (often[item], item)) for one in asked if one), key=lambda one: one[0])
+    asked_items = np.array([item for one in lists for item in one], dtype=np.int32)
+    begins = [i for i, one in enumerate(lists) if i == 0 or lists[i - 1][0] != one[0]]
+    bounds = np.array([*begins, len(lists)], dtype=np.int64)
+    return sets_contained.fewest_containing(
+        bounds[:-1].copy(), bounds[1:].copy(), np.cumsum([0, *map(len, lists)]), asked_items, starts, items,
+        *sets_records.by_item(starts, items, size), many, len(sets),
+    )  # fmt: skip
+
+
+@settings(deadline=None)
+@given(some_sets, some_sets, st.integers(1, 6))
+def test_fewest_containing_is_the_smallest_count(sets: Sets, asked: Sets, many: int) -> None:
+    assert fewest(sets, asked, many=many) == plain.fewest_containing(asked, sets)
+
+
+@pytest.mark.parametrize("many", [1, 3, 20, 1000])
+@pytest.mark.parametrize("rare", [0, 1, 63, 64, 4095, 4096, 4097, 8000])
+def test_fewest_containing_counts_over_blocks_of_bits(many: int, rare: int) -> None:
+    """All records have items 0 and 1, so many have 2 as well, the last ones; some sets are asked about twice."""
+    random = np.random.default_rng(rare)
+    n = 9000
+    sets = [frozenset({0, 1, *({2} if i >= n - rare else ()), *(3 + random.choice(30, 20)).tolist()}) for i in range(n)]
+    others = [frozenset((3 + random.choice(30, 2)).tolist()) for _ in range(60)]
+    asked = [*others, *others, frozenset({0, 1}), frozenset({0, 1, 2}), frozenset()]
+    assert fewest(sets, asked, many=many, size=33) == min(rare, plain.fewest_containing(others, sets))
 
 
 @settings(deadline=None)

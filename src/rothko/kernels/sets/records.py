@@ -1,7 +1,7 @@
 """Records that are sets of items, in CSR form: record i owns ``items[starts[i] : starts[i + 1]]``.
 
-What every method for sets needs: records put in order, items counted, the items that the records of a class share,
-equal sets found, and records that contain a set counted.
+What every method for sets needs: records put in order, items counted, the items that the records of a class share, and
+equal sets found.
 """
 
 from __future__ import annotations
@@ -137,52 +137,6 @@ def by_item(starts, items, size):
     for j in range(len(items)):
         places[j] = owner[places[j]]
     return out_starts, places
-
-
-@compiled
-def fewest_containing(asked_starts, asked, starts, items, holder_starts, holders, enough):
-    """The smallest number of records that contain a set, over all sets asked about.
-
-    Each is looked for among the records of its rarest item, and only until as many are found as of the worst set so
-    far, so most sets take a few records; ask about large sets first.
-
-    Parameters
-    ----------
-    holder_starts, holders
-        The records of each item, see :func:`by_item`.
-    enough
-        Counting stops here: the number of all records to know the very smallest number.
-    """
-    worst = enough
-    for s in range(len(asked_starts) - 1):
-        begin, end = asked_starts[s], asked_starts[s + 1]
-        if begin == end:
-            worst = min(worst, len(starts) - 1)
-            continue
-        rare = asked[begin]
-        for j in range(begin + 1, end):
-            item = asked[j]
-            if holder_starts[item + 1] - holder_starts[item] < holder_starts[rare + 1] - holder_starts[rare]:
-                rare = item
-        found = 0
-        for h in range(holder_starts[rare], holder_starts[rare + 1]):
-            record = holders[h]
-            at, stop = starts[record], starts[record + 1]
-            j = begin
-            while j < end and stop - at >= end - j:
-                if items[at] == asked[j]:
-                    j += 1
-                    at += 1
-                elif items[at] < asked[j]:
-                    at += 1
-                else:
-                    break
-            if j == end:
-                found += 1
-                if found >= worst:
-                    break
-        worst = min(worst, found)
-    return worst
 
 
 @compiled
