@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rothko.kernels.sets import by_sum as sets_by_sum
 from rothko.kernels.sets import contained as sets_contained
 from rothko.kernels.sets import mondrian as sets_mondrian
 from rothko.kernels.sets import reassign as sets_reassign
@@ -20,7 +21,7 @@ from rothko.sets.methods.mondrian import CRITERIA, NO_BITS, _lexicographic, impr
 from tests.compiled import Called
 from tests.twins import sets as plain
 
-sets_mondrian, sets_two_phase = Called(sets_mondrian), Called(sets_two_phase)
+sets_by_sum, sets_mondrian, sets_two_phase = Called(sets_by_sum), Called(sets_mondrian), Called(sets_two_phase)
 
 ITEMS = 7
 Sets = list[frozenset[int]]
@@ -211,19 +212,40 @@ def test_two_phases_equal_their_twins(sets: Sets, worth: list[float], k: int) ->
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 40)), max_size=60))
 def test_the_table_of_sets_is_a_dict(steps: list[tuple[bool, int]]) -> None:
-    keys, owners = sets_two_phase.table_for(41)
+    keys, owners = sets_by_sum.table_for(41)
     keys, owners = keys[:64], owners[:64]  # crowded: 41 keys at most
     known: dict[int, int] = {}
     for number, (add, text) in enumerate(steps):
         key = np.uint64(text * 64)  # all have one home
         if add and text not in known:
-            sets_two_phase.insert(keys, owners, key, number)
+            at = sets_by_sum.look_up(keys, owners, key)
+            keys[at], owners[at] = key, number
             known[text] = number
         elif not add and text in known:
-            sets_two_phase.remove(keys, owners, key)
+            sets_by_sum.remove(keys, owners, key)
             del known[text]
     for text in range(41):
-        assert owners[sets_two_phase.look_up(keys, owners, np.uint64(text * 64))] == known.get(text, -1)
+        assert owners[sets_by_sum.look_up(keys, owners, np.uint64(text * 64))] == known.get(text, -1)
+
+
+@pytest.mark.parametrize("count", [1, 2000, 300_000])
+def test_a_sieve_holds_what_was_let_in_and_hardly_anything_else(count: int) -> None:
+    keys = np.random.default_rng(count).integers(1 << 63, size=2 * count, dtype=np.uint64)
+    following = np.append(np.arange(1, count, dtype=np.int32), np.int32(-1))
+    sieve = sets_by_sum.sieve_for(count)
+    sieve[:] = np.uint64(2**64 - 1)
+    mask = sets_by_sum.empty(sieve, count)
+    assert int(mask) < 64 * len(sieve)
+    sets_by_sum.let_in(sieve, mask, keys, 0, following)
+
+    def held(some: np.ndarray) -> np.ndarray:
+        hole = (some >> np.uint64(16)) & mask
+        return (sieve[hole >> np.uint64(6)] >> (hole & np.uint64(63))) & np.uint64(1) == 1
+
+    assert held(keys[:count]).all()
+    assert held(keys[count:]).mean() < 0.1
+    some = keys[:: max(1, count // 20)]
+    assert [sets_by_sum.may_hold(sieve, mask, key) for key in some] == held(some).tolist()
 
 
 # ── records that leave

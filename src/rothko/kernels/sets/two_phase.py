@@ -3,8 +3,8 @@
 Items are numbered by what they are worth in all records, utility × frequency, the most valuable first, and stand in
 this order in a record. Then the item that a class drops is its last one, and as a class that is merged into another
 takes that one's set, the set of every class is the first so many items of the record that founded it. A set is known by
-the sum of random numbers of its items, from which the sum without one item follows at once. Two sets with the same sum
-would come into one class, which would publish less than it could and break no promise.
+the sum of random numbers of its items (:mod:`rothko.kernels.sets.by_sum`). Two sets with the same sum would come into
+one class, which would publish less than it could and break no promise.
 """
 
 from __future__ import annotations
@@ -12,59 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled, linked
+from rothko.kernels.sets.by_sum import NOBODY, empty, let_in, look_up, may_hold, remove, sieve_for, table_for
 from rothko.kernels.sets.records import has
 
-NOBODY = -1
-
-
-# ── A table of sets: open addressing, linear probing
-
-
-@linked
-def look_up(keys, owners, key):
-    """Where a key is, or the free place where it would go."""
-    mask = np.uint64(len(keys) - 1)
-    at = (key ^ (key >> np.uint64(32))) & mask
-    while owners[at] != NOBODY and keys[at] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
-
-
-@linked
-def insert(keys, owners, key, owner):
-    """Add a key that is not there."""
-    at = look_up(keys, owners, key)
-    keys[at] = key
-    owners[at] = owner
-
-
-@linked
-def remove(keys, owners, key):
-    """Take a key out, and close the gap."""
-    mask = np.uint64(len(keys) - 1)
-    one = np.uint64(1)
-    gap = look_up(keys, owners, key)
-    at = gap
-    while True:
-        at = (at + one) & mask
-        if owners[at] == NOBODY:
-            break
-        home = (keys[at] ^ (keys[at] >> np.uint64(32))) & mask
-        # Where its home lies behind the gap, going round, it can be found without passing the gap.
-        if ((at - home) & mask) >= ((at - gap) & mask):
-            keys[gap] = keys[at]
-            owners[gap] = owners[at]
-            gap = at
-    owners[gap] = NOBODY
-
-
-@linked
-def table_for(n):
-    """An empty table with room for n keys."""
-    room = 16
-    while room < 2 * n + 2:
-        room *= 2
-    return np.zeros(room, dtype=np.uint64), np.full(room, NOBODY, dtype=np.int32)
+WORTHWHILE = 8
+"""A sieve is made where it holds fewer than so many sets for each class that looks through it."""
 
 
 # ── The first phase
@@ -180,45 +132,76 @@ def merge(starts, items, worth, marks, k):
     length = np.empty(n, dtype=np.int32)
     for i in range(n):
         length[i] = starts[i + 1] - starts[i]
-    queue = np.full(len(worth), NOBODY, dtype=np.int32)  # by the last item
+    queue = np.full(len(worth), NOBODY, dtype=np.int32)  # the smallest classes, by the last item
     before = np.full(n, NOBODY, dtype=np.int32)
     after = np.full(n, NOBODY, dtype=np.int32)
-    pending = np.arange(n).astype(np.int32)  # classes below k
-    n_pending = n
+    queued = np.zeros(len(worth), dtype=np.int32)
+    larger = np.empty(len(worth), dtype=np.int32)  # all others, by the last item
+    beyond = np.empty(n, dtype=np.int32)
+    standing = np.empty(len(worth), dtype=np.int32)
+    sieve = sieve_for(n)
+    classes = np.arange(n).astype(np.int32)
+    n_classes = n
     for small in range(1, k):
         kept = 0
-        for p in range(n_pending):
-            c = pending[p]
-            if small <= size[c] < k and length[c] > 0:
-                pending[kept] = c
+        larger[:] = NOBODY
+        standing[:] = 0
+        for p in range(n_classes):
+            c = classes[p]
+            if size[c] >= small and length[c] > 0:
+                classes[kept] = c
                 kept += 1
+                rank = items[starts[c] + length[c] - 1]
                 if size[c] == small:
-                    _enter(queue, before, after, items[starts[c] + length[c] - 1], c)
-        n_pending = kept
+                    _enter(queue, before, after, rank, c)
+                    queued[rank] += 1
+                else:
+                    beyond[c], larger[rank] = larger[rank], c
+                    standing[rank] += 1
+        n_classes = kept
         for rank in range(len(worth) - 1, -1, -1):
+            # What drops another item than the last still has this last item, and no class comes to have it any more.
+            sifted = standing[rank] < WORTHWHILE * queued[rank]
+            mask = np.uint64(0)
+            if sifted:
+                mask = empty(sieve, standing[rank] + queued[rank])
+                let_in(sieve, mask, key, queue[rank], after)
+                let_in(sieve, mask, key, larger[rank], beyond)
             while queue[rank] != NOBODY:
                 c = queue[rank]
                 _leave(queue, before, after, rank, c)
+                queued[rank] -= 1
                 remove(keys, owners, key[c])
                 begin, end = starts[c], starts[c] + length[c]
-                best, most = NOBODY, -1.0
-                for j in range(end - 1, begin - 1, -1):
-                    other = owners[look_up(keys, owners, key[c] - marks[items[j]])]
+                shorter = look_up(keys, owners, key[c] - marks[rank])
+                best, most = owners[shorter], -1.0
+                if best != NOBODY:
+                    most = (size[best] + small) * (value[c] - worth[rank])
+                for j in range(end - 2, begin - 1, -1):
+                    wanted = key[c] - marks[items[j]]
+                    if sifted and not may_hold(sieve, mask, wanted):
+                        continue
+                    other = owners[look_up(keys, owners, wanted)]
                     if other != NOBODY:
                         gain = (size[other] + small) * (value[c] - worth[items[j]])
                         if gain > most:
                             best, most = other, gain
                 if best == NOBODY:
-                    dropped = items[end - 1]
                     length[c] -= 1
-                    key[c] -= marks[dropped]
-                    value[c] -= worth[dropped]
-                    insert(keys, owners, key[c], c)
+                    key[c] -= marks[rank]
+                    value[c] -= worth[rank]
+                    keys[shorter], owners[shorter] = key[c], c
                     if length[c] > 0:
-                        _enter(queue, before, after, items[end - 2], c)
+                        lower = items[end - 2]
+                        _enter(queue, before, after, lower, c)
+                        queued[lower] += 1
                     continue
                 if size[best] == small and length[best] > 0:
-                    _leave(queue, before, after, items[starts[best] + length[best] - 1], best)
+                    lower = items[starts[best] + length[best] - 1]
+                    _leave(queue, before, after, lower, best)
+                    queued[lower] -= 1
+                    beyond[best], larger[lower] = larger[lower], best
+                    standing[lower] += 1
                 following[last[best]] = c
                 last[best] = last[c]
                 size[best] += small
