@@ -44,8 +44,6 @@ class Io:
     """Records of the first sample (Rothko-S)."""
     pruned: int | None = None
     """Cuts that a sample allowed and all records did not, which were undone (Rothko-S)."""
-    collected: int | None = None
-    """Bytes of sums, samples and findings that came to the driver of a cluster."""
     notes: tuple[str, ...] = ()
     """What the memory limit changed, such as columns that were laid on a grid."""
 

@@ -100,7 +100,6 @@ def grow(
             repartitions=1,
             reads=None,
             writes=None,
-            collected=cluster.collected.bytes,
             sample=counters.sampled or None,
             pruned=counters.pruned if engine.samples else None,
         )
