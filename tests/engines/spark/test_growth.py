@@ -19,7 +19,7 @@ from rothko.methods.classes import TreeClasses
 from rothko.policy.policy import Policy
 from tests.engines.test_rothko import classes_in_memory
 from tests.strategies.tables import Case, cases, unhurried
-from tests.twins.cluster import PlainCluster, PlainFrame
+from tests.twins.spark_cluster import PlainCluster, PlainFrame
 
 
 def spread(table: pa.Table, parts: int, seed: int) -> PlainFrame:

@@ -1,0 +1,54 @@
+"""A cluster in a list: partitions are tables, and what is sent to them goes through a pickle, as it does on Spark."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+
+from rothko.engines.spark.cluster import Add, Cluster, Collected, Partial
+
+
+@dataclass(frozen=True)
+class PlainFrame:
+    """Records in partitions; an empty one has the columns of the others."""
+
+    partitions: tuple[pa.Table, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.partitions[0].column_names)
+
+    def select(self, names: list[str]) -> PlainFrame:
+        plain = [name[1:-1].replace("``", "`") for name in names]
+        return PlainFrame(tuple(part.select(plain) for part in self.partitions))
+
+    def count(self) -> int:
+        return sum(part.num_rows for part in self.partitions)
+
+    def limit(self, rows: int) -> PlainFrame:
+        return PlainFrame((self.partitions[0].slice(0, rows),))
+
+    def toArrow(self) -> pa.Table:  # noqa: N802 - as Spark calls it
+        return pa.concat_tables(self.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainCluster(Cluster):
+    """Runs functions here, on one partition after the other, each on its own copy."""
+
+    session: Any = None
+    collected: Collected = field(default_factory=Collected)
+
+    def gather(self, frame: Any, find: Partial, add: Add) -> dict[int, Any]:
+        sent, slots = cloudpickle.dumps(find), dict[int, list[bytes]]()
+        for part in frame.partitions:
+            tables = iter([part.slice(0, 3), part.slice(3)] if part.num_rows else [])
+            for slot, found in pickle.loads(sent)(tables):
+                slots.setdefault(slot, []).append(pickle.dumps(found))
+        self.collected.jobs += 1
+        added = pickle.loads(cloudpickle.dumps(add))
+        return {slot: added(slot, [pickle.loads(one) for one in sorted(some)]) for slot, some in slots.items()}
