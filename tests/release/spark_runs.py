@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import rothko as rk
+from rothko.engines.spark.session import session
 from rothko.flow import prepare
 
 ROWS = 4_000
@@ -52,16 +53,16 @@ def connect() -> None:
     """The release of the memory engine, through a server of Spark Connect on loopback."""
     from pyspark.sql import SparkSession
 
-    session = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    assert "connect" in type(session).__module__
-    frame = session.createDataFrame(people()).repartition(3)
+    made = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    assert "connect" in type(made).__module__
+    frame = made.createDataFrame(people()).repartition(3)
     with rk.anonymize(frame, policy()) as release:
         assert "connect" in type(release.table).__module__
         assert rows_of(release.arrow) == rows_of(rk.anonymize(people(), policy().but(engine="memory")).arrow)
         saved = release.save("release/")
     assert saved.certificate.verification.true
     print("the same", flush=True)
-    session.stop()
+    made.stop()
 
 
 def executors() -> list[psutil.Process]:
@@ -115,8 +116,8 @@ def killed() -> None:
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
     }.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    frame = session.read.parquet(str(Path("people.parquet").absolute()))
+    made = builder.getOrCreate()
+    frame = made.read.parquet(str(Path("people.parquet").absolute()))
     undisturbed = prepare(frame, policy()).save("undisturbed/")
     killer = Killer()
     release = prepare(frame, policy(), progress=killer)
@@ -126,16 +127,20 @@ def killed() -> None:
     assert {"survey", "count", "save"} <= set(killer.killed), killer.killed
     assert disturbed.certificate.sha256 == undisturbed.certificate.sha256
     print("the same", flush=True)
-    session.stop()
+    made.stop()
 
 
 def driver() -> None:
-    """A driver that is killed while executors write."""
-    frame_of = rk.engines.spark.session.session("local[2]").createDataFrame(people()).repartition(3)
-    release = prepare(frame_of, policy())
-    threading.Timer(1.5, os.kill, [os.getpid(), signal.SIGKILL]).start()
-    for _ in range(100):
-        release.save("release/", overwrite=True)
+    """A driver that is killed as soon as an executor has written a file."""
+    release = prepare(session("local[2]").createDataFrame(people()).repartition(3), policy())
+
+    def kill() -> None:
+        while not list(Path().rglob("part-*")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=kill, daemon=True).start()
+    release.save("release/")
 
 
 if __name__ == "__main__":

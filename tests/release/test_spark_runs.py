@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from rothko import private
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,3 +30,14 @@ def test_a_release_is_the_same(name: str, folder: Path) -> None:
     done = run(name)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "the same" in done.stdout
+
+
+def test_a_driver_that_is_killed_leaves_nothing_that_anybody_looks_for(folder: Path) -> None:
+    done = run("driver")
+    assert done.returncode == -signal.SIGKILL, done.stderr[-3000:]
+    left = [path for path in Path().rglob("*") if path.is_file()]
+    assert left
+    assert all(any(part.startswith(private.PARTIAL) for part in path.parts) for path in left)
+    time.sleep(1)  # until what it has started is gone
+    private.remove_leftovers(Path("release"))
+    assert [path for path in Path().rglob("*") if path.is_file()] == []

@@ -41,7 +41,7 @@ from rothko.release.formulas import unescaped
 from rothko.release.publish import bounds_names
 from rothko.release.release import Release
 from rothko.release.rows import columns_of, decoded
-from rothko.release.stored import StoredRelease
+from rothko.release.stored import HeldRelease
 from rothko.workload.tasks import models
 
 
@@ -165,7 +165,7 @@ def read_pair(
     policy = brought(release, policy)
     if isinstance(release, AnatomyRelease):
         release = Anatomy(decoded(release.arrow), decoded(release.sensitive_arrow), GROUP, COUNT)
-    elif isinstance(release, Release | StoredRelease):
+    elif isinstance(release, Release | HeldRelease):
         release = release.arrow
     if policy is None:
         raise InputError("measure needs the policy that tells roles and hierarchies; give policy=.")
@@ -227,7 +227,7 @@ def read_pair(
 
 def brought(release: Any, policy: Any) -> Any:
     """The policy that was given, or else that which a release brings with it."""
-    brings = isinstance(release, Release | StoredRelease | AnatomyRelease)
+    brings = isinstance(release, Release | HeldRelease | AnatomyRelease)
     return release.certificate.policy if policy is None and brings else policy
 
 

@@ -55,11 +55,47 @@ class Written:
     """Columns of a text file with cells that were escaped."""
 
 
-class StoredRelease(TableRelease):
-    """A release in a private file; it has what a :class:`~rothko.release.release.Release` has.
+class HeldRelease(TableRelease):
+    """A release in a private folder; it has what a :class:`~rothko.release.release.Release` has.
 
-    Use it in a ``with``, or close it, to remove the file; it is removed at the latest when the object is gone.
+    Use it in a ``with``, or close it, to remove the folder; it is removed at the latest when the object is gone.
     """
+
+    def __init__(
+        self, certificate: Certificate, recoding: Path, data: Path, source: Source, holder: Holder, written: Written
+    ) -> None:
+        self.certificate = certificate
+        self._recoding, self._data, self._source, self._holder = recoding, data, source, holder
+        self._written = written
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove what was written."""
+        self._holder.close()
+
+    @cached_property
+    def recoding(self) -> Recoding:
+        """φ, read when it is asked for."""
+        return Recoding.load(self._there(self._recoding))
+
+    def _recodes(self) -> bool:
+        return True
+
+    def _there(self, path: Path) -> Path:
+        if not path.exists():
+            raise InputError(
+                "The release was closed, and its file is gone; anonymize the table again, or save it first."
+            )
+        return path
+
+
+class StoredRelease(HeldRelease):
+    """A release in one private file."""
 
     def __init__(
         self,
@@ -71,24 +107,8 @@ class StoredRelease(TableRelease):
         written: Written,
         limits: Limits,
     ) -> None:
-        self.certificate = certificate
-        self._recoding, self._data, self._source, self._holder = recoding, data, source, holder
-        self._written, self._limits = written, limits
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the file, and what belongs to it."""
-        self._holder.close()
-
-    @cached_property
-    def recoding(self) -> Recoding:
-        """φ, read when it is asked for."""
-        return Recoding.load(self._there(self._recoding))
+        super().__init__(certificate, recoding, data, source, holder, written)
+        self._limits = limits
 
     @property
     def arrow(self) -> pa.Table:
@@ -108,9 +128,6 @@ class StoredRelease(TableRelease):
             counted = connection.sql(f"SELECT {by}, count(*) FROM {rows} AS released({columns}) GROUP BY {by}")
             return counted.to_arrow_table().rename_columns([*shown, "records"])
 
-    def _recodes(self) -> bool:
-        return True
-
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files
         policy = self.certificate.policy
@@ -121,13 +138,6 @@ class StoredRelease(TableRelease):
             )  # fmt: skip
             out.recode(partial(copied, self._there(self._recoding)))
         return Unverified(lambda: written.meant.verified(data, policy, self._limits), self._certified, written.escaped)
-
-    def _there(self, path: Path) -> Path:
-        if not path.exists():
-            raise InputError(
-                "The release was closed, and its file is gone; anonymize the table again, or save it first."
-            )
-        return path
 
 
 def rewrite(

@@ -5,29 +5,29 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 
 from rothko.data.source.source import Source
 from rothko.data.source.spark import brought, quoted
-from rothko.engines.growing import Tables
+from rothko.engines.growing import Holder, Tables
+from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.run import Grown
-from rothko.errors import InputError, OutputError, PolicyError
+from rothko.errors import OutputError, PolicyError
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.loss import Loss
 from rothko.release.measured import NewMeter
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.recoding.document import copied
-from rothko.release.recoding.recoding import Recoding
-from rothko.release.release import TableRelease
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
 from rothko.release.spark.finish import MANIFEST, Joined, Making, finish
 from rothko.release.spark.verify import check_ending, read_written, verify_written
 from rothko.release.staging import sha256
+from rothko.release.stored import HeldRelease, Written
 from rothko.release.verify import Verification
 from rothko.release.write import explained
 
@@ -86,7 +86,9 @@ class Spread:
             self.spill.close()
             raise
         certificate = replace(certificate, timings=certificate.timings | timings)
-        return SpreadRelease(certificate, recoding, data, self.source, self.spill, joined, self.grown)
+        return SpreadRelease(
+            certificate, recoding, data, self.source, self.spill, joined.written, self.grown.cluster
+        )  # fmt: skip
 
     def _made(self, data: Path, ending: str, recoding: Path) -> tuple[Joined, Loss]:
         with explained(data):
@@ -99,11 +101,8 @@ class Spread:
         return joined, meter.finish()
 
 
-class SpreadRelease(TableRelease):
-    """A release in a private folder of files; it has what a :class:`~rothko.release.release.Release` has.
-
-    Use it in a ``with``, or close it, to remove the folder; it is removed at the latest when the object is gone.
-    """
+class SpreadRelease(HeldRelease):
+    """A release in a private folder of files."""
 
     def __init__(
         self,
@@ -111,34 +110,18 @@ class SpreadRelease(TableRelease):
         recoding: Path,
         data: Path,
         source: Source,
-        holder: Tables,
-        joined: Joined,
-        grown: Grown,
+        holder: Holder,
+        written: Written,
+        cluster: Cluster,
     ) -> None:
-        self.certificate = certificate
-        self._recoding, self._data, self._source, self._holder = recoding, data, source, holder
-        self._joined, self._grown = joined, grown
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the files."""
-        self._holder.close()
-
-    @cached_property
-    def recoding(self) -> Recoding:
-        """φ, read when it is asked for."""
-        return Recoding.load(self._there(self._recoding))
+        super().__init__(certificate, recoding, data, source, holder, written)
+        self._cluster = cluster
 
     @property
     def table(self) -> Any:
         """The released rows, as a DataFrame of Spark that reads the files."""
         data = self._there(self._data)
-        return read_written(self._grown.cluster.session, data, ".parquet", self._joined.written.meant.columns)
+        return read_written(self._cluster.session, data, ".parquet", self._written.meant.columns)
 
     @property
     def arrow(self) -> pa.Table:
@@ -148,7 +131,7 @@ class SpreadRelease(TableRelease):
     @property
     def classes(self) -> pa.Table:
         """What each class publishes, and how many records it has; classes that publish the same are one."""
-        shown = [column for columns in self._joined.written.meant.published.values() for column in columns]
+        shown = [column for columns in self._written.meant.published.values() for column in columns]
         counted = self.table.groupBy(*map(quoted, shown)).count()
         return brought(counted).rename_columns([*shown, "records"])
 
@@ -166,23 +149,13 @@ class SpreadRelease(TableRelease):
             )
         return save(place, self._write)
 
-    def _recodes(self) -> bool:
-        return True
-
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files
         with timed(out.timings, "write"), explained(data):
             shutil.copytree(self._there(self._data), data)
             out.recode(partial(copied, self._there(self._recoding)))
-        meant, policy = self._joined.written.meant, self.certificate.policy
+        meant, policy = self._written.meant, self.certificate.policy
         return Unverified(
-            lambda: verify_written(self._grown.cluster, data, ".parquet", meant, policy), self._certified,
-            self._joined.written.escaped, {data: sha256(data / MANIFEST)},
+            lambda: verify_written(self._cluster, data, ".parquet", meant, policy), self._certified,
+            self._written.escaped, {data: sha256(data / MANIFEST)},
         )  # fmt: skip
-
-    def _there(self, path: Path) -> Path:
-        if not path.exists():
-            raise InputError(
-                "The release was closed, and its files are gone; anonymize the table again, or save it first."
-            )
-        return path
