@@ -107,7 +107,6 @@ class Killer:
 
 def killed() -> None:
     """Executors die in every stage, and the bytes are those of a run in which none did."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     pq.write_table(people(), "people.parquet")

@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 
 def run(name: str) -> subprocess.CompletedProcess[str]:
     """Run one of the programs in this folder."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    told = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]), "PYSPARK_PYTHON": sys.executable}
     return subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.release.spark_runs", name], env=os.environ | {"PYTHONPATH": path},
+        [sys.executable, "-W", "ignore", "-m", "tests.release.spark_runs", name], env=os.environ | told,
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
