@@ -23,8 +23,8 @@ from rothko.flow import prepare
 from rothko.generate.agrawal import agrawal
 from rothko.policy.policy import Policy
 from rothko.release import meant
+from rothko.release.counting import NO_MARKS
 from rothko.release.truth import Truth
-from rothko.release.verify import NO_MARKS
 
 QUASI = ["salary", "commission", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan"]
 

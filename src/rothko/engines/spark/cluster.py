@@ -4,8 +4,8 @@ Everything that comes to the driver comes through a :class:`Cluster`, which coun
 of the records is added to what others find on the cluster, and only the sum is collected. What is added is put in an
 order of its bytes before, so that rounding does not depend on which task was done first.
 
-An error of a function travels as a line of JSON that names its kind: Spark would log the whole of it, and with it
-what the function had in its hands.
+An error of a function travels as a line of JSON that names its kind, without the cell values that it may hold for who
+asks to see them: Spark logs what it is told, on every machine.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ def told() -> Iterator[None]:
     try:
         yield
     except RothkoError as error:
-        about = {"kind": type(error).__name__, "message": str(error), "values": list(error.values)}
+        about = {"kind": type(error).__name__, "message": str(error)}
         raise RuntimeError(MARK + json.dumps(about)) from None
-    except Exception as error:
+    except Exception as error:  # whatever it is, Spark would log it with what it quotes
         at = error.__traceback__
         while at is not None and at.tb_next is not None:
             at = at.tb_next
@@ -160,7 +160,7 @@ def understood() -> Iterator[None]:
             yield
     except RothkoError:
         raise
-    except Exception as error:
+    except Exception as error:  # of Py4J, of gRPC, of Spark: they share no base, and may quote cells
         text = str(error)
         found = SAID.search(text)
         if found:
@@ -168,7 +168,7 @@ def understood() -> Iterator[None]:
             kind = getattr(errors, about["kind"], None)
             if isinstance(kind, type) and issubclass(kind, RothkoError):
                 again = RothkoError.__new__(kind)
-                RothkoError.__init__(again, about["message"], values=about["values"])
+                RothkoError.__init__(again, about["message"])
                 raise again from None
             raise AssertionError(f"a task of Spark failed: {about['message']}") from None
         absent = ABSENT.search(text)
@@ -177,10 +177,10 @@ def understood() -> Iterator[None]:
                 f"The executors cannot import {absent[1]!r}: install rothko where they run, or ship it to them "
                 "(docs/spark.md)."
             ) from None
-        raise InputError(f"Spark could not do what it was asked: {_first_line(error)}") from None
+        raise InputError(f"Spark could not do what it was asked: {_condition(error)}") from None
 
 
-def _first_line(error: Exception) -> str:
+def _condition(error: Exception) -> str:
     """What of an error of Spark tells no cell: its class of condition, where it has one."""
     condition = getattr(error, "getCondition", lambda: None)()
     return f"{type(error).__name__} {condition or ''}".strip() + "."

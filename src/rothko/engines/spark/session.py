@@ -30,7 +30,7 @@ def session_of(frame: Any) -> Any:
     session = frame.sparkSession
     try:
         session.range(1).collect()
-    except Exception:
+    except Exception:  # of Py4J, of gRPC or of Spark, which share no base
         raise InputError(
             "The Spark session of this DataFrame does not answer: it was stopped, or its server is gone; make the "
             "DataFrame again in a new session."
@@ -64,9 +64,9 @@ def session(master: str | None = None) -> Any:
                     "spark.driver.host", "127.0.0.1"
                 )
             return builder.master(where).getOrCreate()
-        except (MissingExtraError, KeyboardInterrupt):
+        except MissingExtraError:
             raise
-        except Exception as error:
+        except Exception as error:  # of the launcher, of Py4J, of gRPC or of Spark, which share no base
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise InputError(
                 f"No Spark session could be opened at {where}: {reason}; correct {said('--spark-master')}."

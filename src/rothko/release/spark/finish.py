@@ -2,8 +2,8 @@
 
 LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5.1. One shuffle brings the records of each leaf to one task, which
 goes on as the memory engine does and writes a file. A leaf that is one class and larger than a task can hold is
-written in several, its records spread by a hash of what they show. What each task has found (what it lost, what its
-rows must be, its branch of the tree) is joined in a task of its own, and only a summary comes to the driver.
+written in several, its records spread evenly whatever order they come in. What each task has found (what it lost, what
+its rows must be, its branch of the tree) is joined in a task of its own, and only a summary comes to the driver.
 
 A task that is done again writes the same bytes under the same name: a file is moved there when it is complete.
 """
@@ -50,14 +50,15 @@ from rothko.release.write import write_content
 MANIFEST = "_manifest.sha256"
 """The hashes of all files of a release, as sha256sum writes and checks them."""
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number by which products spread over 64 bits (Fibonacci hashing)."""
 
 
 class Slot(NamedTuple):
     """What one task finishes: a leaf, or a piece of one."""
 
     leaf: Leaf
-    piece: int = 0
     of: int = 1
+    """How many pieces the leaf is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Making:
         for leaf in grown.leaves:
             # Half of what fits, for rows do not spread quite evenly.
             parts = max(1, math.ceil(2 * leaf.rows / grown.tuples)) if leaf.whole else 1
-            slots += [Slot(leaf, piece, parts) for piece in range(parts)]
+            slots += [Slot(leaf, parts)] * parts
         return cls(
             grown.job, policy, grown.coder, tuple(names), grown.tree, tuple(slots), grown.tuples, meter, folder, ending
         )
@@ -117,7 +118,6 @@ class Joined:
     written: Written
     """As of the first, with the fingerprint of all."""
     measured: Any
-    rows: int
     manifest: str
     """The hash of the list of files."""
 
@@ -159,15 +159,13 @@ def _sums(grown: Grown, making: Making) -> dict[int, Sums]:
     route = making.tree.route({leaf.node: i for i, leaf in enumerate(large)})
 
     def found(tables: Iterator[pa.Table]) -> Iterable[tuple[int, Sums]]:
-        held: list[list[Coded]] = [[] for _ in large]
         sums: dict[int, Sums] = {}
         for coded in Way(making.coder).over(tables):
             place = route(coded)
             for i, leaf in enumerate(large):
                 some = coded.take(np.flatnonzero(place == i))
                 if some.rows:
-                    held[i] = [some]
-                    more = add_up(_class(making, leaf, held[i], some.rows), making.policy)
+                    more = add_up(_class(making, leaf, [some], some.rows), making.policy)
                     sums[i] = sums[i] + more if i in sums else more
         return sums.items()
 
@@ -334,5 +332,5 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
             os.unlink(entry.path)
     digest = hashlib.sha256(manifest.encode()).hexdigest()
     written = replace(first, meant=replace(first.meant, fingerprint=total, rows=total.rows), escaped=frozenset(escaped))
-    joined_all = Joined(written, meter.measured(), total.rows, digest)
+    joined_all = Joined(written, meter.measured(), digest)
     yield pa.record_batch({"found": pa.array([pickle.dumps(joined_all)], pa.binary())})
