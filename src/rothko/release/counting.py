@@ -26,14 +26,14 @@ NO_MARKS = ("0::UBIGINT", "0")
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Tables about the classes of ``released``, made anew for each column; see :meth:`Requirement.sql`.
+    """Tables about the classes of ``released``, made anew for each column.
 
     Classes are numbered, so that nothing that follows groups by published values again.
     """
 
     connection: duckdb.DuckDBPyConnection
     marks: tuple[str, str]
-    """SQL of the hashes of a row; see :class:`RowHashes`."""
+    """SQL of the hashes of a row; see :class:`rothko.release.verify.RowHashes`."""
     whose: str | None
     """SQL of the owner of a record, where people are counted."""
     rows: str = "released"
