@@ -113,6 +113,18 @@ def test_records_in_several_parts_of_the_tree(method: Any, monkeypatch: pytest.M
     assert sum(told) == 2_000
 
 
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_classes_of_mondrian_do_not_hang_on_the_order_of_the_records(
+    k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where many records would gain alike by leaving their class."""
+    monkeypatch.setattr("rothko.sets.methods.mondrian.PART", 300)
+    lists = longtail(1_500, LongTail(items=30, mean=8, deviation=5, least=0.02)).to_lists()
+    shuffled = [lists[i] for i in np.random.default_rng(0).permutation(len(lists))]
+    first, second = (rk.sets.anonymize(some, k=k, method=METHODS[2]).to_lists() for some in (lists, shuffled))
+    assert first == second
+
+
 @pytest.mark.parametrize("k", [2, 10, 40])
 def test_utility_keeps_most(k: int) -> None:
     """On the synthetic data of the thesis: more than 1.3 times as much as even, and no less than two-phase."""

@@ -264,6 +264,8 @@ def test_binary_junk(content: bytes, message: str, tmp_path: Path) -> None:
         (pa.table({"a": [1.0]}), {"bins": {"a": 0}}, "wider than 0"),
         (pa.table({"a": [1.0]}), {"bins": {"b": 5}}, "no column 'b'"),
         (pa.table({"a": [1.0]}), {"form": "lines"}, "Only a file"),
+        (pa.table({"a": [1.0]}), {"form": "list"}, "no columns of lists; choose another form"),
+        (pa.table({"a": [["x"]], "b": [["y"]]}), {"form": "list"}, "has 2 columns of lists; name one of them"),
         ("nowhere.txt", {}, "There is no file"),
     ],
 )

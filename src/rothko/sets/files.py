@@ -10,8 +10,9 @@ import codecs
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -24,7 +25,8 @@ from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.source.csv import CsvOptions, check_encoding
 from rothko.data.source.formats import check_file, is_text
 from rothko.data.source.open import open_source
-from rothko.data.source.source import Source
+from rothko.data.source.source import PIECE_ROWS, Source, of_size
+from rothko.data.source.spark import brought
 from rothko.errors import InputError, nearest
 from rothko.mistakes import said
 from rothko.sets import records as sets
@@ -90,7 +92,11 @@ def read_records(data: Any, reading: Reading | None = None, *, utility: Utility 
     2
     """
     how = reading or Reading()
-    records = _read(data, how)
+    return completed(_read(data, how), how, utility)
+
+
+def completed(records: Records, how: Reading, utility: Utility) -> Records:
+    """Records as they were read, with the ancestors of their items and with utilities."""
     if how.hierarchy is not None:
         records = sets.with_ancestors(records, how.hierarchy)
     if isinstance(utility, str | Path):
@@ -109,54 +115,93 @@ def _read(data: Any, how: Reading) -> Records:
         return sets.from_csr(data, names=how.columns)
     if isinstance(data, list | tuple):
         return sets.from_lists(data)
-    if isinstance(data, str | Path) and (how.form == "lines" or _has_lines(Path(data), how)):
+    if isinstance(data, str | Path) and (how.form == "lines" or has_lines(Path(data).name, how)):
         return read_lines(Path(data), delimiter=how.delimiter, encoding=how.encoding)
     csv = CsvOptions(delimiter=how.delimiter, encoding=how.encoding)
     named = (how.column, how.record, how.item, how.worth, *(how.columns or ()), *how.bins, *how.hierarchies)
     return _from_source(open_source(data, csv=csv, asked=[name for name in named if name is not None]), how)
 
 
-def _has_lines(path: Path, how: Reading) -> bool:
+def has_lines(name: str, how: Reading) -> bool:
     """Whether a file has a record on each line, as its ending says and nothing else contradicts."""
     other = how.columns is not None or how.record is not None or how.column is not None
-    return how.form == "auto" and not other and path.name.lower().endswith(LINES)
+    return how.form == "auto" and not other and name.lower().endswith(LINES)
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """How the records of a table are read, some rows at a time."""
+
+    columns: list[str]
+    read: Callable[[pa.Table], Records]
+    """Some rows → their records, with the items that these have."""
+    as_text: Collection[str] = ()
+    """Columns of a text file that are left as they are written."""
+    rows: int = PIECE_ROWS
+    """How many are read at a time."""
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """Of columns, whose ancestors become items when all are known: so what has none is counted over all records."""
 
 
 def _from_source(source: Source, how: Reading) -> Records:
-    if how.form == "lines":
-        raise InputError("Only a file can have a record on each line.")
-    form = _found(source, how) if how.form == "auto" else how.form
-    match form:
-        case "list":
-            name = _column(how.column or _list_columns(source)[0], source)
-            return _in_pieces(source.batches([name]), lambda piece: sets.from_list_column(piece.column(0)))
-        case "long":
-            if how.record is None or how.item is None:
-                raise InputError(
-                    "Long form needs the column of the record and the one of the item "
-                    f"({said('--record', within='reading=Reading')}, {said('--item', within='reading=Reading')})."
-                )
-            wanted = [_column(name, source) for name in (how.record, how.item, how.worth) if name is not None]
-            pieces = source.batches(wanted, as_text=[how.record, how.item])
-            return tables.from_long(pieces, record=how.record, item=how.item, worth=how.worth)
-        case "boolean":
-            chosen = _chosen(how.columns, source)
-            return _in_pieces(source.batches(chosen, rows=_rows(chosen)), tables.from_booleans)
-        case _:
-            return _read_table(source, how)
+    form = form_of(source, how)
+    if form == "long":
+        wanted = long_columns(source, how)
+        pieces = _batches(source, wanted, wanted[:2])
+        return tables.from_long(pieces, record=wanted[0], item=wanted[1], worth=how.worth)
+    reader = pieces_of(source, how, form)
+    records = _in_pieces(_batches(source, reader.columns, reader.as_text, reader.rows), reader.read)
+    return with_columns_above(records, reader)
 
 
-def _read_table(source: Source, how: Reading) -> Records:
-    """Cells as items; ancestors when all are known, so that what has none is counted over all records."""
+def _batches(source: Source, columns: list[str], as_text: Collection[str], rows: int = PIECE_ROWS) -> (
+    Iterable[pa.Table]
+):  # fmt: skip
+    """The records, some at a time; those of a cluster are brought here as a whole."""
+    if source.frame is not None:
+        return of_size([source.read(columns)], rows)
+    return source.batches(columns, as_text=as_text, rows=rows)
+
+
+def with_columns_above(records: Records, reader: Pieces) -> Records:
+    """The records with the ancestors of items of columns."""
+    for name, hierarchy in reader.hierarchies.items():
+        records = sets.with_ancestors(records, hierarchy, prefix=f"{name}=")
+    return records
+
+
+def long_columns(source: Source, how: Reading) -> list[str]:
+    """The columns of long form: of the record, of the item, and of its utility where there is one."""
+    if how.record is None or how.item is None:
+        raise InputError(
+            "Long form needs the column of the record and the one of the item "
+            f"({said('--record', within='reading=Reading')}, {said('--item', within='reading=Reading')})."
+        )
+    return [_column(name, source) for name in (how.record, how.item, how.worth) if name is not None]
+
+
+def pieces_of(source: Source, how: Reading, form: str) -> Pieces:
+    """How a table is read, in a form in which a row is a record."""
+    if form == "list":
+        return Pieces([_column(how.column or _list_column(source), source)], _from_lists)
     chosen = _chosen(how.columns, source)
+    if form == "boolean":
+        return Pieces(chosen, tables.from_booleans, rows=_rows(chosen))
     for name in (*how.bins, *how.hierarchies):
         _check_column(name, chosen)
     plain = [name for name in chosen if name not in how.bins]
-    pieces = source.batches(chosen, as_text=plain, rows=_rows(chosen))
-    records = _in_pieces(pieces, lambda piece: tables.from_table(piece, bins=how.bins))
-    for name, hierarchy in how.hierarchies.items():
-        records = sets.with_ancestors(records, hierarchy, prefix=f"{name}=")
-    return records
+    return Pieces(chosen, partial(tables.from_table, bins=how.bins), plain, _rows(chosen), how.hierarchies)
+
+
+def _from_lists(piece: pa.Table) -> Records:
+    return sets.from_list_column(piece.column(0))
+
+
+def form_of(source: Source, how: Reading) -> str:
+    """The form that is asked for, or the only one that fits."""
+    if how.form == "lines":
+        raise InputError("Only a file can have a record on each line.")
+    return _found(source, how) if how.form == "auto" else how.form
 
 
 def _found(source: Source, how: Reading) -> str:
@@ -176,10 +221,21 @@ def _found(source: Source, how: Reading) -> str:
     )
 
 
+def _list_column(source: Source) -> str:
+    """The column of lists, where there is one."""
+    found = _list_columns(source)
+    if len(found) != 1:
+        raise InputError(
+            f"{source.label} has {len(found) or 'no'} columns of lists; "
+            + (f"name one of them ({said('--column', within='reading=Reading')})." if found else "choose another form.")
+        )
+    return found[0]
+
+
 def _list_columns(source: Source) -> list[str]:
     if is_text(source.path):
         return []
-    first = next(iter(source.batches(rows=1)))
+    first = brought(source.frame.limit(0)) if source.frame is not None else next(iter(source.batches(rows=1)))
     return [one.name for one in first.schema if sets.is_list(one.type)]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rothko.errors import InfeasibleError, InputError, VerificationError
 from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.sets.methods import SetK1Method, SetMethod
-from rothko.sets.records import Common, Records
+from rothko.sets.records import Common, Records, set_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +98,13 @@ def publish(original: Records, shown: Shown, seed: int) -> tuple[Records, SetMet
 
     The rows have only the items that are left, and an order that tells nothing.
     """
-    from rothko.kernels.sets.records import count_items, hashes, spread
+    from rothko.kernels.sets.records import count_items, spread
 
     left = np.flatnonzero(count_items(shown.items, original.size))
     number = np.full(original.size, -1, dtype=np.int32)
     number[left] = np.arange(len(left), dtype=np.int32)
     items = number[shown.items]
-    marks = np.random.default_rng(0).integers(1 << 63, size=(2, len(left)), dtype=np.uint64)
-    keys = hashes(shown.starts, items, *marks)
+    keys = set_keys(shown.starts, items, len(left))
     rows = np.lexsort((keys[:, 1], keys[:, 0]))
     drawn = np.random.default_rng(seed).permutation(np.repeat(rows, shown.times[rows]))
     starts, items = spread(drawn, shown.starts, items)

@@ -102,6 +102,14 @@ class Common(NamedTuple):
         return cls(sizes, bounds, order, *shared(order, bounds, starts, items, size))
 
 
+def set_keys(starts: NDArray[np.int64], items: NDArray[np.int32], size: int) -> NDArray[np.uint64]:
+    """Two numbers for each of some sets of so many items, the same ones for equal sets; always the same."""
+    from rothko.kernels.sets.records import hashes
+
+    marks = np.random.default_rng(0).integers(1 << 63, size=(2, size), dtype=np.uint64)
+    return cast("NDArray[np.uint64]", hashes(starts, items, *marks))
+
+
 # ── From what is in memory
 
 

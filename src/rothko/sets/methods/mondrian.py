@@ -18,7 +18,8 @@ With k = 2 classes are pairs, which a tree hardly finds. There a part is also pa
 the same hash functions, and what keeps more is taken (on the synthetic data, 0.381 of the utility and not 0.326).
 
 Where the thesis is silent: of items that score alike the first in the order of the texts is taken, for ``utility`` the
-first in the order of utility × frequency.
+first in the order of utility × frequency. Of records that would gain alike by leaving, which of them goes first is
+settled by what they hold: the classes do not hang on the order of the records.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from rothko.errors import PolicyError
 from rothko.progress import each
 from rothko.sets.methods.cluster import SetCluster
 from rothko.sets.methods.method import Progress, SetMethod, one_of
-from rothko.sets.records import Common, Records
+from rothko.sets.records import Common, Records, set_keys
 
 CRITERIA = ("even", "entropy", "utility")
 PART = 1 << 17
@@ -70,26 +71,59 @@ class SetMondrian(SetMethod):
 
     def group(self, records: Records, k: int, *, seed: int, threads: int, progress: Progress) -> NDArray[np.int32]:
         """The class of each record; nothing is random."""
+        frequencies = records.frequencies()
+        self.refuse_wide(records.size, int((frequencies >= k).sum()))
+        ranks = self.ranks(records.utility, frequencies)
+        return self.within(records, k, ranks, part=PART, threads=threads, progress=progress)
+
+    def refuse_wide(self, size: int, allowed: int) -> None:
+        """Refuse so many items, of which so many may cut, where pairs of them cannot be counted."""
+        if self.criterion == "entropy" and allowed * size > MOST_PAIRS:
+            raise PolicyError(
+                f"set-mondrian: entropy counts pairs of items, and there are {size:,}; use the criterion even or "
+                "utility."
+            )
+
+    def ranks(self, utility: NDArray[np.float64], frequencies: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The numbers by which items are known in a part: the trie of sets is smaller with what most have first."""
+        ranks = np.arange(len(utility), dtype=np.int32)
+        if self.criterion == "utility":
+            ranks[np.argsort(-utility * frequencies, kind="stable")] = np.arange(len(utility), dtype=np.int32)
+        return ranks
+
+    def within(
+        self,
+        records: Records,
+        k: int,
+        ranks: NDArray[np.int32],
+        *,
+        part: int,
+        threads: int = 1,
+        progress: Progress = lambda _: None,
+    ) -> NDArray[np.int32]:
+        """The class of each record of a node of the tree, or of all records.
+
+        Parameters
+        ----------
+        ranks
+            Those of the items among all records.
+        part
+            Parts of at most so many records are taken up by themselves.
+        """
         from rothko.kernels.sets.mondrian import grow
 
         criterion = CRITERIA.index(self.criterion)
-        frequencies = records.frequencies()
-        if self.criterion == "entropy":
-            _refuse_wide(records, int((frequencies >= k).sum()))
         order = np.arange(records.count, dtype=np.int32)
-        bits = _bits(records.starts, records.items, records.size) if records.count > PART else NO_BITS
-        parts = grow(order, 0, records.count, records.starts, records.items, bits, records.utility, k, criterion, PART)
-        number = np.arange(records.size, dtype=np.int32)
-        if self.criterion == "utility":  # the trie of sets is smaller with what most have in common first
-            number[np.argsort(-records.utility * frequencies, kind="stable")] = np.arange(records.size, dtype=np.int32)
+        bits = _bits(records.starts, records.items, records.size) if records.count > part else NO_BITS
+        parts = grow(order, 0, records.count, records.starts, records.items, bits, records.utility, k, criterion, part)
         worth = np.empty(records.size)
-        worth[number] = records.utility
+        worth[ranks] = records.utility
         class_of = np.empty(records.count, dtype=np.int32)
 
         def finish(i: int) -> int:
             """Number the classes of a part from 0; returns how many there are."""
             mine = order[parts[i] : parts[i + 1]]
-            found = _finish(mine, records, number, worth, k, criterion)
+            found = _finish(mine, records, ranks, worth, k, criterion)
             class_of[mine] = found
             progress(len(mine))
             return int(found.max()) + 1
@@ -111,29 +145,28 @@ def _bits(starts: NDArray[np.int64], items: NDArray[np.int32], size: int) -> NDA
     return bits
 
 
-def _refuse_wide(records: Records, allowed: int) -> None:
-    if allowed * records.size > MOST_PAIRS:
-        raise PolicyError(
-            f"set-mondrian: entropy counts pairs of items, and there are {records.size:,}; use the criterion even or "
-            "utility."
-        )
-
-
 def _finish(
     mine: NDArray[np.int32],
     records: Records,
-    number: NDArray[np.int32],
+    ranks: NDArray[np.int32],
     worth: NDArray[np.float64],
     k: int,
     criterion: int,
 ) -> NDArray[np.int32]:
-    """Cut a part of the tree until no item may cut it, and for ``utility`` go on from there."""
+    """Cut a part of the tree until no item may cut it, and for ``utility`` go on from there.
+
+    For that, records stand in an order that only what they hold decides; ``mine`` is put in it.
+    """
     from rothko.kernels.sets.mondrian import UTILITY, grow
     from rothko.kernels.sets.records import spread, tidy
 
     starts, items = spread(mine, records.starts, records.items)
-    items = number[items]
     if criterion == UTILITY:
+        keys = set_keys(starts, items, len(worth))
+        by_content = np.lexsort((keys[:, 1], keys[:, 0])).astype(np.int32)
+        mine[:] = mine[by_content]
+        starts, items = spread(by_content, starts, items)
+        items = ranks[items]
         tidy(starts, items)
     order = np.arange(len(mine), dtype=np.int32)
     bounds = grow(order, 0, len(mine), starts, items, _bits(starts, items, len(worth)), worth, k, criterion, 0)
