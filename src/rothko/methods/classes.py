@@ -69,6 +69,18 @@ class Members:
         starts = np.searchsorted(pairs >> 32, np.arange(classes + 1))
         return cls(starts.astype(np.int64), (pairs & 0xFFFFFFFF).astype(np.int32))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Members]) -> Members:
+        """Those of several parts of a table, one after the other.
+
+        >>> one = Members(np.array([0, 2]), np.array([3, 5]))
+        >>> Members.joined([one, one]).starts.tolist()
+        [0, 2, 4]
+        """
+        ends = np.cumsum([0, *(len(part.codes) for part in parts)])
+        starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
+        return cls(np.concatenate([*starts, ends[-1:]]), np.concatenate([part.codes for part in parts]))
+
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many codes each class has."""
@@ -223,6 +235,20 @@ class LocalClasses(Classes):
             if line.kind is Kind.NOMINAL:
                 sets[i] = Members.of(class_of, encoded.codes[i], classes)
         return cls(order, starts, low, high, sets)
+
+    @classmethod
+    def joined(cls, parts: Sequence[LocalClasses]) -> LocalClasses:
+        """The classes of several parts of a table, one after the other."""
+        ends = np.cumsum([0, *(len(part.order) for part in parts)])
+        starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
+        return cls(
+            np.concatenate([part.order for part in parts]),
+            np.concatenate([*starts, ends[-1:]]),
+            np.concatenate([part.low for part in parts]),
+            np.concatenate([part.high for part in parts]),
+            {i: Members.joined([part.sets[i] for part in parts]) for i in parts[0].sets},
+            notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        )
 
     def members(self, i: int) -> Members | None:
         """The values of each class on a line, where it publishes these rather than its box."""

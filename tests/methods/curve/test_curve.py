@@ -19,8 +19,7 @@ from rothko.data.typed import typed
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
-from rothko.methods.curve.curve import PART, Curve, hilbert_curve, hilbert_order, places_on
-from rothko.methods.curve.idistance import idistance_curve
+from rothko.methods.curve.curve import PART, Curve, HilbertMapping, curve_of, hilbert_order, places_on
 from rothko.methods.curve.onedim import Row, optimal_groups
 from rothko.methods.method import LocalMethod
 from rothko.policy.policy import Policy
@@ -255,7 +254,7 @@ def test_hilbert_order_is_by_key_then_codes_then_number() -> None:
         keys = [plain_curves.hilbert_index(point, bits) for point in points]
         rows = records(encoded)
         expected = sorted(range(300), key=lambda i: (keys[i], rows[i], i))
-        curve = hilbert_curve(encoded, threads=1, bits=bits)
+        _, curve = curve_of(HilbertMapping(bits), encoded, threads=1)
         assert curve.order.tolist() == hilbert_order(encoded, threads=2, bits=bits).tolist() == expected
         # Two dimensions leave most of the word below the key empty.
         apart = np.diff([keys[i] for i in expected]) / 2.0 ** (2 * bits)
@@ -298,13 +297,15 @@ def test_missing_values_lie_behind_all_others() -> None:
 def test_idistance_puts_records_by_centre_then_distance() -> None:
     policy = census_policy()
     encoded = encode(typed(census(2000), policy), policy)
-    curve = idistance_curve(encoded, centres=20, seed=1, threads=2)
+    curve, other = (
+        curve_of(IDistance(centres=20).mapping(encoded, seed=seed, threads=2), encoded, threads=2)[1] for seed in (1, 2)
+    )
     along = np.cumsum(curve.gaps)
     assert sorted(curve.order.tolist()) == list(range(2000))
     assert (curve.gaps >= 0).all()
     # Each centre begins anew, √7 behind the one before it: about as many rises of the whole part as centres.
     assert 10 < len(np.unique(np.floor((along + 1e-9) / np.sqrt(7)))) <= 20
-    assert (curve.order != idistance_curve(encoded, centres=20, seed=2, threads=2).order).any()
+    assert (curve.order != other.order).any()
 
 
 # ── bad input ────────────────────────────────────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,47 @@ class Curve:
     """Record numbers."""
     gaps: NDArray[np.float64]
     """How far each record lies from the one before it along the curve; 0 for the first."""
+
+    def piece(self, begin: int, end: int) -> Curve:
+        """Some neighbours, as a curve of their own."""
+        gaps = self.gaps[begin:end].copy()
+        gaps[:1] = 0.0
+        return Curve(self.order[begin:end], gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Where records lie on a curve, and what tells those apart that lie at the same place."""
+
+    words: NDArray[np.uint64]
+    """(words, records), the first word counting most, from its top bit on: the place, then codes."""
+    count: int
+    """How many words are the place."""
+    bits: int
+    """How many bits of the words are used, from the first on."""
+
+
+class Mapping(Protocol):
+    """Maps records to one dimension. Plain data: it can be sent to where they lie."""
+
+    def keys(self, encoded: Encoded, *, threads: int) -> Keys:
+        """Where each record lies: what one record's key is does not hang on the others."""
+        ...
+
+    def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
+        """How far each record lies from the one before it, given the order of the keys; 0 for the first."""
+        ...
+
+
+def curve_of(mapping: Mapping, encoded: Encoded, *, threads: int) -> tuple[Keys, Curve]:
+    """The records in the order of a mapping.
+
+    Equal keys are put in the order of the codes, so that which records lie side by side does not depend on the order in
+    which they came; equal records are in that order.
+    """
+    keys = mapping.keys(encoded, threads=threads)
+    order = sort_records(keys.words, threads)
+    return keys, Curve(order, mapping.gaps(keys, order, threads=threads))
 
 
 def places_on(line: Line) -> NDArray[np.float64]:
@@ -65,35 +107,49 @@ def pieces(rows: int) -> list[tuple[int, int]]:
     return [(i, min(i + PART, rows)) for i in range(0, rows, PART)]
 
 
-def hilbert_curve(
-    encoded: Encoded,
-    *,
-    threads: int,
-    bits: int = BITS,
-    shift: Sequence[float] | NDArray[np.float64] | None = None,
-    attributes: Sequence[int] | NDArray[np.integer] | None = None,
-) -> Curve:
-    """Put the records in the order of the Hilbert curve, with their distances along it.
+@dataclass(frozen=True, slots=True)
+class HilbertMapping:
+    """Places along the Hilbert curve."""
 
-    Equal keys are put in the order of the codes, so that which records lie side by side does not depend on the order in
-    which they came; equal records are in that order.
+    bits: int = BITS
+    """For each dimension."""
+    shift: Sequence[float] | NDArray[np.float64] | None = None
+    """For another curve: how far, as a share of its range, each attribute is moved in a space twice as wide."""
+    attributes: Sequence[int] | NDArray[np.integer] | None = None
+    """The lines to map, in the order in which the curve takes them; all by default."""
 
-    Parameters
-    ----------
-    bits
-        For each dimension.
-    shift
-        For another curve: how far, as a share of its range, each attribute is moved in a space twice as wide.
-    attributes
-        The lines to map, in the order in which the curve takes them; all by default.
-    """
-    from rothko.kernels.curve.hilbert import gaps_between
+    def keys(self, encoded: Encoded, *, threads: int) -> Keys:
+        """The keys; codes that share a coordinate, and those of lines that are not taken, decide between equal ones."""
+        from rothko.kernels.curve.hilbert import hilbert_keys
 
-    keys, words = _keys(encoded, threads, bits, shift, attributes)
-    order = sort_records(words, threads)
-    gaps = np.zeros(len(order))
-    each(lambda piece: gaps_between(keys, order, *piece, gaps), pieces(len(order)), threads)
-    return Curve(order, gaps)
+        bits, lines = self.bits, encoded.lines
+        taken = list(range(len(lines))) if self.attributes is None else [int(a) for a in self.attributes]
+        moved = np.zeros(len(taken)) if self.shift is None else np.asarray(self.shift, dtype=np.float64)
+        scale = ((1 << bits) - 1) * (1.0 if self.shift is None else 0.5)
+        shares = coordinates([lines[a] for a in taken])
+        tables = [np.rint((share + move) * scale).astype(np.uint16) for share, move in zip(shares, moved, strict=True)]
+        starts = np.cumsum([0, *map(len, tables)])
+        told = {a for a, table in zip(taken, tables, strict=True) if len(np.unique(table)) == len(table)}
+        blurred = [a for a in range(len(lines)) if a not in told]
+        count = -(-len(taken) * bits // 64)
+        fields, below = fields_for([lines[a].size for a in blurred])
+        words = np.zeros((count + below, encoded.rows), dtype=np.uint64)
+        keys, joined, numbers = words[:count], np.concatenate(tables), np.array(taken)
+
+        def compute(piece: tuple[int, int]) -> None:
+            hilbert_keys(encoded.codes, numbers, joined, starts, bits, *piece, keys)
+
+        each(compute, pieces(encoded.rows), threads)
+        pack_codes(encoded, blurred, fields, words[count:])
+        return Keys(words, count, 64 * len(words) if below else len(taken) * bits)
+
+    def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
+        """Differences of keys, as shares of the curve."""
+        from rothko.kernels.curve.hilbert import gaps_between
+
+        gaps = np.zeros(len(order))
+        each(lambda piece: gaps_between(keys.words[: keys.count], order, *piece, gaps), pieces(len(order)), threads)
+        return gaps
 
 
 def hilbert_order(
@@ -104,40 +160,8 @@ def hilbert_order(
     shift: Sequence[float] | NDArray[np.float64] | None = None,
     attributes: Sequence[int] | NDArray[np.integer] | None = None,
 ) -> NDArray[np.int32]:
-    """Record numbers in the order of the Hilbert curve; see :func:`hilbert_curve`."""
-    return sort_records(_keys(encoded, threads, bits, shift, attributes)[1], threads)
-
-
-def _keys(
-    encoded: Encoded,
-    threads: int,
-    bits: int,
-    shift: Sequence[float] | NDArray[np.float64] | None,
-    attributes: Sequence[int] | NDArray[np.integer] | None,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The words of the keys, and the same with what tells records of equal keys apart below them."""
-    from rothko.kernels.curve.hilbert import hilbert_keys
-
-    taken = list(range(len(encoded.lines))) if attributes is None else [int(a) for a in attributes]
-    moved = np.zeros(len(taken)) if shift is None else np.asarray(shift, dtype=np.float64)
-    scale = ((1 << bits) - 1) * (1.0 if shift is None else 0.5)
-    shares = coordinates([encoded.lines[a] for a in taken])
-    tables = [np.rint((share + move) * scale).astype(np.uint16) for share, move in zip(shares, moved, strict=True)]
-    starts = np.cumsum([0, *map(len, tables)])
-    # Codes that share a coordinate, and those of lines that are not taken, decide between equal keys.
-    told = {a for a, table in zip(taken, tables, strict=True) if len(np.unique(table)) == len(table)}
-    blurred = [a for a in range(len(encoded.lines)) if a not in told]
-    count = -(-len(taken) * bits // 64)
-    fields, below = fields_for([encoded.lines[a].size for a in blurred])
-    words = np.zeros((count + below, encoded.rows), dtype=np.uint64)
-    keys, joined, numbers = words[:count], np.concatenate(tables), np.array(taken)
-
-    def compute(piece: tuple[int, int]) -> None:
-        hilbert_keys(encoded.codes, numbers, joined, starts, bits, *piece, keys)
-
-    each(compute, pieces(encoded.rows), threads)
-    pack_codes(encoded, blurred, fields, words[count:])
-    return keys, words
+    """Record numbers in the order of the Hilbert curve; see :class:`HilbertMapping`."""
+    return sort_records(HilbertMapping(bits, shift, attributes).keys(encoded, threads=threads).words, threads)
 
 
 def fields_for(sizes: Sequence[int]) -> tuple[list[tuple[int, int]], int]:

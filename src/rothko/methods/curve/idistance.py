@@ -11,7 +11,6 @@ curve that the records of two of them never mix; records at the same distance ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.classes import LocalClasses
-from rothko.methods.curve.curve import BITS, Curve, coordinates, fields_for, pack_codes, pieces, sort_records
-from rothko.methods.curve.onedim import group
-from rothko.methods.method import LocalMethod, Progress, flag
-from rothko.privacy.requirement import Requirement, whole_number
+from rothko.methods.curve.curve import BITS, Keys, coordinates, fields_for, pack_codes, pieces, sort_records
+from rothko.methods.curve.method import CurveMethod
+from rothko.privacy.requirement import whole_number
 from rothko.progress import each
 
 CENTRES = 512
@@ -36,7 +33,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IDistance(LocalMethod):
+class IDistance(CurveMethod):
     """Groups along iDistance that lose least, as their boxes tell (iDist in the paper).
 
     >>> IDistance(centres=64).name
@@ -44,24 +41,19 @@ class IDistance(LocalMethod):
     """
 
     name: ClassVar[str] = "idistance"
-    exact: ClassVar[bool] = True
-    """Whether the loss of a group is that of its box, or how far it reaches along the curve."""
-
     centres: int = CENTRES
     """How many centres there are; fewer where the sample has not so many different records."""
 
     def __post_init__(self) -> None:
-        flag(self.name, "repair", self.repair)
+        CurveMethod.__post_init__(self)
         whole_number(self.name, "centres", self.centres, least=1)
 
-    def group(
-        self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
-    ) -> LocalClasses:
-        """Group the records along the curve."""
-        curve = idistance_curve(encoded, centres=self.centres, seed=seed, threads=threads)
-        found = group(encoded, curve, requirements, name=self.name, exact=self.exact, threads=threads)
-        progress(encoded.rows)
-        return found
+    def mapping(self, encoded: Encoded, *, seed: int, threads: int) -> IDistanceMapping:
+        """The centres of a sample of the records."""
+        random = np.random.default_rng(seed)
+        sample = np.sort(random.choice(encoded.rows, -(-encoded.rows // SAMPLE), replace=False))
+        points = points_of(encoded, sample, threads=threads)
+        return IDistanceMapping(in_hilbert_order(centres_of(points, random.random(self.centres), threads)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,32 +64,52 @@ class IDistanceFast(IDistance):
     exact: ClassVar[bool] = False
 
 
-def idistance_curve(encoded: Encoded, *, centres: int = CENTRES, seed: int, threads: int) -> Curve:
-    """Put the records in the order of iDistance, with their distances along it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class IDistanceMapping:
+    """Places by the nearest of some centres, then by the distance to it."""
+
+    centres: Floats
+    """(dimensions, centres), in their order along the curve."""
+
+    @property
+    def _bits(self) -> int:
+        """Of the number of a centre."""
+        return max(int(self.centres.shape[1] - 1).bit_length(), 1)
+
+    def keys(self, encoded: Encoded, *, threads: int) -> Keys:
+        """Centre and distance in one word, then the codes."""
+        points = points_of(encoded, np.arange(encoded.rows), threads=threads)
+        owner, distance = _nearest(points, self.centres, threads)
+        fields, below = fields_for([line.size for line in encoded.lines])
+        words = np.zeros((1 + below, encoded.rows), dtype=np.uint64)
+        far = distance.view(np.uint32).astype(np.uint64)  # of numbers that are not negative, the bits rise as they do
+        words[0] = owner.astype(np.uint64) << np.uint64(64 - self._bits) | far << np.uint64(32 - self._bits)
+        pack_codes(encoded, range(len(fields)), fields, words[1:])
+        return Keys(words, 1, 64 * len(words))
+
+    def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
+        """How far records lie behind each other, where each centre begins behind all records of the one before it."""
+        place = keys.words[0, order]
+        owner = place >> np.uint64(64 - self._bits)
+        distance = (place >> np.uint64(32 - self._bits)).astype(np.uint32).view(np.float32)
+        # No record lies farther from a centre than the corners of the space from each other.
+        along = owner * np.sqrt(len(self.centres)) + distance
+        return np.diff(along, prepend=along[:1])
+
+
+def points_of(encoded: Encoded, records: NDArray[np.int64], *, threads: int) -> Floats:
+    """The coordinates of some records."""
     from rothko.kernels.curve.idistance import place_points
 
     tables = coordinates(encoded.lines)
     starts, joined = np.cumsum([0, *map(len, tables)]), np.concatenate(tables).astype(np.float32)
+    points = np.empty((len(records), len(tables)), dtype=np.float32)
 
-    def points_of(records: NDArray[np.int64]) -> Floats:
-        points = np.empty((len(records), len(tables)), dtype=np.float32)
-        each(lambda piece: place_points(encoded.codes, joined, starts, records, *piece, points), pieces(len(records)),
-             threads)  # fmt: skip
-        return points
+    def compute(piece: tuple[int, int]) -> None:
+        place_points(encoded.codes, joined, starts, records, *piece, points)
 
-    random = np.random.default_rng(seed)
-    sample = np.sort(random.choice(encoded.rows, -(-encoded.rows // SAMPLE), replace=False))
-    found = in_hilbert_order(centres_of(points_of(sample), random.random(centres), threads))
-    points = points_of(np.arange(encoded.rows))
-    owner, distance = _nearest(points, found, threads)
-    fields, below = fields_for([line.size for line in encoded.lines])
-    words = np.zeros((1 + below, encoded.rows), dtype=np.uint64)
-    words[0] = owner.astype(np.uint64) << np.uint64(32) | distance.view(np.uint32)
-    pack_codes(encoded, range(len(tables)), fields, words[1:])
-    order = sort_records(words, threads)
-    # No record lies farther from a centre than the corners of the space from each other.
-    along = owner[order] * np.sqrt(len(tables)) + distance[order]
-    return Curve(order, np.diff(along, prepend=along[:1]))
+    each(compute, pieces(len(records)), threads)
+    return points
 
 
 def centres_of(points: Floats, draws: NDArray[np.float64], threads: int) -> Floats:

@@ -54,8 +54,9 @@ class Row:
         """The codes of the records in the order of the curve."""
         from rothko.kernels.curve.onedim import gather
 
-        codes = np.empty((encoded.rows, len(encoded.lines)), dtype=np.int32)
-        each(lambda piece: gather(encoded.codes, curve.order, *piece, codes), pieces(encoded.rows), threads)
+        rows = len(curve.order)
+        codes = np.empty((rows, len(encoded.lines)), dtype=np.int32)
+        each(lambda piece: gather(encoded.codes, curve.order, *piece, codes), pieces(rows), threads)
         return cls(encoded, curve, codes, lay_out(encoded.lines))
 
 
@@ -86,7 +87,7 @@ class Buckets:
 def group(
     encoded: Encoded, curve: Curve, requirements: Sequence[Requirement], *, name: str, exact: bool, threads: int
 ) -> LocalClasses:
-    """Group the records along a curve into classes that satisfy every requirement.
+    """Group the records along a curve, all or some of a table, into classes that satisfy every requirement.
 
     Parameters
     ----------
@@ -112,6 +113,14 @@ def group(
         [f"{name} merged neighbouring groups along the curve until they met {' and '.join(asked)}."] if asked else []
     )
     return _partition(row, found, tuple(notes), threads)
+
+
+def one_class(encoded: Encoded, curve: Curve, *, threads: int) -> LocalClasses:
+    """All records along a curve as one class."""
+    rows = len(curve.order)
+    return _partition(
+        Row.of(encoded, curve, threads=threads), Groups(np.arange(rows), np.array([0, rows])), (), threads
+    )
 
 
 def optimal_groups(row: Row, k: int, *, exact: bool, threads: int = 1) -> Groups:
@@ -230,29 +239,35 @@ def _buckets(row: Row, requirements: Sequence[Requirement]) -> Buckets | None:
 
     For at most q records of a value in p, each value has q buckets, which its records enter in turn.
     """
-    from rothko.kernels.rules import SHARE
-
-    asked = []
-    if row.encoded.owner is not None:  # several records of a group may be of one person
-        return None
-    for requirement in requirements:
-        rule = _rule(row.encoded, requirement)
-        if rule is not None and rule.kind == SHARE and rule.ratio[0] < rule.ratio[1]:
-            asked.append((requirement, rule))
+    asked = shares_of(row.encoded, requirements)
     if not asked:
         return None
     requirement, rule = min(asked, key=lambda pair: pair[1].ratio[0] / pair[1].ratio[1])
     codes, domain = row.encoded.sensitive[str(requirement.column)]
+    values = codes[row.curve.order]
     share, of = rule.ratio
-    most = int(np.bincount(codes).max())
+    most = int(np.bincount(values).max())
     for often in range(1, OFTEN + 1):
         least = -(-often * of // share)
-        if -(-most // often) * least <= row.encoded.rows:
-            values = codes[row.curve.order]
+        if -(-most // often) * least <= len(values):
             if often > 1:
                 values = values * np.int32(often) + _turns(values) % np.int32(often)
             return Buckets(requirement, values, domain.size * often, least)
     return None
+
+
+def shares_of(encoded: Encoded, requirements: Sequence[Requirement]) -> list[tuple[Requirement, Rule]]:
+    """What is asked of the share of each sensitive value, which groups of records from different buckets meet."""
+    from rothko.kernels.rules import SHARE
+
+    if encoded.owner is not None:  # several records of a group may be of one person
+        return []
+    rules = [(requirement, _rule(encoded, requirement)) for requirement in requirements]
+    return [
+        (requirement, rule)
+        for requirement, rule in rules
+        if rule is not None and rule.kind == SHARE and rule.ratio[0] < rule.ratio[1]
+    ]
 
 
 def _turns(values: NDArray[np.int32]) -> NDArray[np.int32]:
