@@ -20,7 +20,8 @@ from rothko import private as module
 from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.disk.spill import Spill, record_bytes
+from rothko.engines.disk.spill import Spill
+from rothko.engines.packing import record_bytes
 from rothko.errors import InputError, OutputError
 from rothko.private import remove_leftovers
 

@@ -35,6 +35,12 @@ class Coded:
         """Number of records."""
         return int(self.codes.shape[1])
 
+    def slice(self, begin: int, rows: int) -> Coded:
+        """Some records side by side: a view, not a copy."""
+        some = slice(begin, begin + rows)
+        values = {name: codes[some] for name, codes in self.values.items()}
+        return Coded(self.codes[:, some], values, self.kept.slice(begin, rows))
+
     def take(self, places: NDArray[np.integer]) -> Coded:
         """The records at some places."""
         values = {name: codes[places] for name, codes in self.values.items()}

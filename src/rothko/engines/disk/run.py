@@ -9,13 +9,14 @@ from pathlib import Path
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.survey import survey
-from rothko.engines.disk.spill import Spill, record_bytes
+from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore
 from rothko.engines.disk.trim import give_back
 from rothko.engines.driver import Counters, Driver, Growth
 from rothko.engines.engine import Io, Request, Run
 from rothko.engines.frequency import sizes
 from rothko.engines.options import OnDisk, RothkoS
+from rothko.engines.packing import record_bytes
 from rothko.engines.plan import SAFE, Budget, available_memory, budget, cost_s, cost_t
 from rothko.engines.rothko_s import Sampling
 from rothko.engines.rothko_t import Exhaustive

@@ -26,11 +26,11 @@ import pyarrow as pa
 
 from rothko import private
 from rothko.data.survey.coded import Outline
-from rothko.engines.disk.spilled import Spilled, TableFile, Writer, record_bytes
+from rothko.engines.disk.spilled import Spilled, TableFile, Writer
 from rothko.errors import OutputError
 from rothko.mistakes import said
 
-__all__ = ["Spill", "Spilled", "TableFile", "Writer", "record_bytes"]
+__all__ = ["Spill", "Spilled", "TableFile", "Writer"]
 
 
 class Spill:

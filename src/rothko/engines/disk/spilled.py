@@ -1,7 +1,6 @@
 """What is spilled: the records of parts, and tables that grow.
 
-A file is a row of Arrow record batches as messages, without a schema: neither the names of columns nor dictionaries
-reach the disk. Codes are in the narrowest type that their line or domain needs. Nothing is
+A file is a row of Arrow record batches as messages, without a schema (:mod:`rothko.engines.packing`). Nothing is
 compressed: on Agrawal's data LZ4 took 15% off the size, and made writing 8 times and reading twice as slow.
 
 Records are brought to their parts as in a radix sort. A piece of a batch that fits in the cache is put in the order of
@@ -22,11 +21,11 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.disk.kept import Stored
+from rothko.engines.kept import Stored
+from rothko.engines.packing import Packed, Packing, by_part, record_bytes
 
 CHUNK = 1 << 20
 """Bytes that are sorted, written or read at a time: within a core's cache, and sequential for any disk."""
@@ -50,17 +49,6 @@ class Folder(Protocol):
         ...
 
 
-def record_bytes(outline: Outline) -> int:
-    """Bytes on disk of the codes of one record, without the columns that are kept as they are."""
-    return sum(np.dtype(kind).itemsize for kind in _kinds(outline))
-
-
-def _kinds(outline: Outline) -> tuple[DTypeLike, ...]:
-    """The narrowest type of the codes of each line, then of each domain."""
-    sizes = [line.size for line in outline.lines] + [domain.size for domain in outline.domains.values()]
-    return tuple(np.min_scalar_type(max(size - 1, 0)) for size in sizes)
-
-
 class Writer:
     """Distributes records over parts, each to a file of its own; made by a spill."""
 
@@ -70,29 +58,23 @@ class Writer:
         self._spill = spill
         self._outline = outline
         self._parts = parts
-        self._kinds = _kinds(outline)
+        self._packing = Packing(outline, pa.schema([]))
         self._width = record_bytes(outline)
         # Beside what is held there are a piece before it is sorted, slices when they are joined, and their message.
         self._piece = max(min(max(CHUNK, SLICE * parts), memory // 8), 1)
         self._room = memory - 3 * self._piece
         self._held: list[_Piece] = []
-        self._kept: Stored | None = None
         self._spilled: list[Spilled] = []
 
     def write(self, part_of: NDArray[np.int32], coded: Coded) -> None:
         """Take over records, each for its part (−1: for none), after all that the part has already."""
         if not self._spilled:
-            self._kept = Stored(coded.kept.schema) if coded.kept.num_columns else None
+            self._packing = Packing(self._outline, coded.kept.schema)
             self._spilled = self._files()
-        columns = [*coded.codes, *(coded.values[name] for name in self._outline.domains)]
         size = self._width + coded.kept.nbytes // max(coded.rows, 1)
-        names = [str(i) for i in range(len(columns))]
         step = max(self._piece // max(size, 1), 1)
         for begin in range(0, coded.rows, step):
-            some = slice(begin, begin + step)
-            codes = [column[some].astype(kind) for column, kind in zip(columns, self._kinds, strict=True)]
-            kept = None if self._kept is None else self._kept.store(coded.kept.slice(begin, step))
-            self._hold(part_of[some], pa.record_batch(codes, names), kept)
+            self._hold(part_of[begin : begin + step], self._packing.pack(coded.slice(begin, step)))
 
     def close(self) -> list[Spilled]:
         """Write what is still held; the records of each part."""
@@ -100,30 +82,26 @@ class Writer:
         return self._spilled or self._files()
 
     def _files(self) -> list[Spilled]:
-        return [Spilled(self._spill, self._outline, self._kept) for _ in range(self._parts)]
+        return [Spilled(self._spill, self._packing) for _ in range(self._parts)]
 
-    def _hold(self, part_of: NDArray[np.int32], codes: pa.RecordBatch, kept: pa.RecordBatch | None) -> None:
+    def _hold(self, part_of: NDArray[np.int32], packed: Packed) -> None:
         """Put records in the order of their parts, and hold them until they are written."""
-        rows = len(part_of)
-        if self._bytes(rows, kept) > self._piece and rows > 1:  # some texts are much longer than others
-            half = rows // 2
-            self._hold(part_of[:half], codes.slice(0, half), None if kept is None else kept.slice(0, half))
-            self._hold(part_of[half:], codes.slice(half), None if kept is None else kept.slice(half))
+        if self._bytes(packed) > self._piece and packed.rows > 1:  # some texts are much longer than others
+            half = packed.rows // 2
+            self._hold(part_of[:half], packed.slice(0, half))
+            self._hold(part_of[half:], packed.slice(half))
             return
-        order, begins = _by_part(part_of, self._parts)
-        # The places are right by construction; checking them would double the time of this, the dearest step.
-        codes = pc.take(codes, order, boundscheck=False)
-        kept = None if kept is None else pc.take(kept, order, boundscheck=False)
-        size = self._bytes(int(begins[-1]), kept) + begins.nbytes
+        some, begins = by_part(packed, part_of, self._parts)
+        size = self._bytes(some) + begins.nbytes
         if self.buffered + size > self._room:
             self._flush()
-        self._held.append(_Piece(codes, kept, begins))
+        self._held.append(_Piece(some, begins))
         self.buffered += size
         if self.buffered > self._room:  # a single record may need more than there is
             self._flush()
 
-    def _bytes(self, rows: int, kept: pa.RecordBatch | None) -> int:
-        return rows * self._width + (0 if kept is None else int(kept.nbytes))
+    def _bytes(self, packed: Packed) -> int:
+        return packed.rows * self._width + (0 if packed.kept is None else int(packed.kept.nbytes))
 
     def _flush(self) -> None:
         """Write everything that is held, one part after the other."""
@@ -150,44 +128,27 @@ class Writer:
 class _Piece:
     """Some records in the order of their parts."""
 
-    codes: pa.RecordBatch
-    kept: pa.RecordBatch | None
+    packed: Packed
     begins: NDArray[np.int32]
     """Where each part begins, and the last one ends."""
 
 
 def _write_slices(spilled: Spilled, slices: Sequence[tuple[_Piece, int, int]]) -> None:
-    codes = _joined([piece.codes.slice(begin, rows) for piece, begin, rows in slices])
-    kept = [piece.kept.slice(begin, rows) for piece, begin, rows in slices if piece.kept is not None]
-    spilled.append(codes, _joined(kept) if kept else None)
-
-
-def _by_part(part_of: NDArray[np.int32], parts: int) -> tuple[pa.Array, NDArray[np.int32]]:
-    """The places of the records in the order of their parts, those of none left out, and where each part begins."""
-    from rothko.kernels.mondrian.arrange import arrange_many
-
-    after_none = part_of + np.int32(1)
-    sizes = np.bincount(after_none, minlength=parts + 1)
-    if len(sizes) > parts + 1:
-        raise ValueError(f"there are {parts} parts, and a record is for part {len(sizes) - 2}")
-    order = np.empty(len(part_of), dtype=np.int32)
-    arrange_many(after_none, 0, parts + 1, sizes, order)
-    return pa.array(order[sizes[0] :]), (np.cumsum(sizes) - sizes[0]).astype(np.int32)
+    some = [piece.packed.slice(begin, rows) for piece, begin, rows in slices]
+    kept = [one.kept for one in some if one.kept is not None]
+    spilled.append(Packed(_joined([one.codes for one in some]), _joined(kept) if kept else None))
 
 
 class Spilled:
     """The records of one part on disk, as :class:`rothko.data.survey.coded.Records`."""
 
-    def __init__(self, spill: Folder, outline: Outline, kept: Stored | None) -> None:
+    def __init__(self, spill: Folder, packing: Packing) -> None:
         self.rows = 0
         """Number of records."""
         self._file = _File(spill)
         self._blocks: list[tuple[int, int]] = []
         """Records and bytes of each write."""
-        self._schema = pa.schema([(str(i), pa.from_numpy_dtype(kind)) for i, kind in enumerate(_kinds(outline))])
-        self._lines = len(outline.lines)
-        self._names = tuple(outline.domains)
-        self._kept = kept
+        self._packing = packing
 
     @property
     def bytes(self) -> int:
@@ -208,29 +169,21 @@ class Spilled:
         """Delete the file; the records are gone."""
         self._file.remove()
 
-    def append(self, codes: pa.RecordBatch, kept: pa.RecordBatch | None) -> None:
+    def append(self, packed: Packed) -> None:
         """Write some more records."""
-        size = self._file.append(codes)
-        if kept is not None:
-            size += self._file.append(kept)
-        self._blocks.append((codes.num_rows, size))
-        self.rows += codes.num_rows
+        size = sum(self._file.append(batch) for batch in packed if batch is not None)
+        self._blocks.append((packed.rows, size))
+        self.rows += packed.rows
 
     def _decode(self, blocks: Sequence[int], messages: Iterator[pa.Buffer]) -> Coded:
-        rows = sum(blocks)
-        codes = np.empty((self._lines, rows), dtype=np.int32)
-        values = {name: np.empty(rows, dtype=np.int32) for name in self._names}
-        kept = []
-        begin = 0
-        # Codes and kept columns are messages of their own, so that the former can go while the latter stay.
-        for block in blocks:
-            batch = pa.ipc.read_record_batch(next(messages), self._schema)
-            for place, column in zip((*codes, *values.values()), batch.columns, strict=True):
-                place[begin : begin + block] = column.to_numpy()
-            if self._kept is not None:
-                kept.append(pa.ipc.read_record_batch(next(messages), self._kept.stored))
-            begin += block
-        return Coded(codes, values, pa.table({}) if self._kept is None else self._kept.restore(kept))
+        kept = self._packing.kept
+
+        def packed() -> Iterator[Packed]:
+            for _ in blocks:
+                codes = pa.ipc.read_record_batch(next(messages), self._packing.codes)
+                yield Packed(codes, None if kept is None else pa.ipc.read_record_batch(next(messages), kept))
+
+        return self._packing.unpack(sum(blocks), packed())
 
 
 class TableFile:
