@@ -173,7 +173,7 @@ def test_what_comes_to_the_driver_does_not_grow_with_the_records(spark: Any) -> 
         asked = rk.Policy.quick(table.column_names, qi=["zip", "town"], sensitive="disease", k=5)
         release = prepare(frame, asked.but(engine=on_spark(fits=rows // 4)))
         assert isinstance(release, Spread)
-        found.append(release.grown.cluster.collected)
+        found.append(release.grown.records.cluster.collected)
         release.spill.close()
     few, many = found
     # As many values, and as many nodes: a sum has as many numbers, however much is added up.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from rothko.engines.spark.cluster import Add, Cluster, Collected, Partial
+from rothko.engines.spark.cluster import Add, Batches, Cluster, Collected, Held, Opened, Partial
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,23 @@ class PlainFrame:
         return pa.concat_tables(self.partitions)
 
 
+def batches_of(part: pa.Table) -> Batches:
+    """The rows of a partition, some at a time."""
+    return (batch for some in (part.slice(0, 3), part.slice(3)) for batch in some.to_batches() if batch.num_rows)
+
+
+def as_tables(batches: Batches) -> Iterator[pa.Table]:
+    """Rows as they are."""
+    return (pa.Table.from_batches([batch]) for batch in batches)
+
+
+class PlainHeld(Held):
+    """A frame that is there."""
+
+    def __init__(self, frame: PlainFrame) -> None:
+        self.frame = frame
+
+
 @dataclass(frozen=True, slots=True)
 class PlainCluster(Cluster):
     """Runs functions here, on one partition after the other, each on its own copy."""
@@ -43,12 +61,18 @@ class PlainCluster(Cluster):
     session: Any = None
     collected: Collected = field(default_factory=Collected)
 
-    def gather(self, frame: Any, find: Partial, add: Add) -> dict[int, Any]:
-        sent, slots = cloudpickle.dumps(find), dict[int, list[bytes]]()
+    def gather(self, frame: Any, find: Partial, add: Add, opened: Opened | None = None) -> dict[int, Any]:
+        sent, slots = cloudpickle.dumps((find, opened or as_tables)), dict[int, list[bytes]]()
         for part in frame.partitions:
-            tables = iter([part.slice(0, 3), part.slice(3)] if part.num_rows else [])
-            for slot, found in pickle.loads(sent)(tables):
+            found_by, records = pickle.loads(sent)
+            for slot, found in found_by(records(batches_of(part))):
                 slots.setdefault(slot, []).append(pickle.dumps(found))
         self.collected.jobs += 1
         added = pickle.loads(cloudpickle.dumps(add))
         return {slot: added(slot, [pickle.loads(one) for one in sorted(some)]) for slot, some in slots.items()}
+
+    def hold(self, frame: Any, make: Callable[[Batches], Batches], schema: str) -> Held:
+        sent = cloudpickle.dumps(make)
+        parts = [list(pickle.loads(sent)(batches_of(part))) for part in frame.partitions]
+        columns = pa.schema([(one.split()[0], pa.binary()) for one in schema.split(", ")])
+        return PlainHeld(PlainFrame(tuple(pa.Table.from_batches(some, columns) for some in parts)))

@@ -189,10 +189,7 @@ class ToldHashes:
         wanted = self.told.types(self.types)
         place = {name: i for i, name in enumerate(columns)}
         if not wanted.keys() <= place.keys():
-            raise VerificationError(
-                "Verification failed: the written table has other columns than it should; nothing was released. "
-                "Please report this."
-            )
+            raise other_columns()
         kinds = connection.sql(f"SELECT {', '.join(f'c{place[name]}' for name in wanted)} FROM {table} LIMIT 0").types
         words = dict(zip(wanted, (str(kind) == "VARCHAR" for kind in kinds), strict=True))
 
@@ -295,6 +292,14 @@ def _open_odd(
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """A column of a private file as the type that it had; see :func:`rothko.release.kinds.restored`."""
     return column if _plain_type(column.type) == kind else column.cast(kind)
+
+
+def other_columns() -> VerificationError:
+    """What is said of a written table whose columns are not those that it should have."""
+    return VerificationError(
+        "Verification failed: the written table has other columns than it should; nothing was released. Please report "
+        "this."
+    )
 
 
 def same(there: Fingerprint | None, wanted: Fingerprint) -> None:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -33,8 +34,12 @@ MARK = "rothko says: "
 SAID = re.compile(re.escape(MARK) + r"(\{.*?\})(?:\n|$)")
 ABSENT = re.compile(r"No module named '([\w.]+)'")
 
-Partial = Callable[[Iterator[pa.Table]], Iterable[tuple[int, Any]]]
+Batches = Iterator[pa.RecordBatch]
+"""The rows of a partition, as Spark hands them over."""
+Partial = Callable[[Iterator[Any]], Iterable[tuple[int, Any]]]
 """The records of a partition, some at a time → what was found, by the slot in which it is added up."""
+Opened = Callable[[Batches], Iterator[Any]]
+"""The rows of a partition → its records, some at a time."""
 Add = Callable[[int, list[Any]], Any]
 """Of a slot: what was found in all partitions → their sum."""
 
@@ -56,14 +61,25 @@ class Cluster:
     session: Any
     collected: Collected = field(default_factory=Collected)
 
-    def gather(self, frame: Any, find: Partial, add: Add) -> dict[int, Any]:
-        """What a function finds in all records of a frame: slot → the sum."""
+    def gather(self, frame: Any, find: Partial, add: Add, opened: Opened | None = None) -> dict[int, Any]:
+        """What a function finds in all records of a frame: slot → the sum.
+
+        Parameters
+        ----------
+        opened
+            What makes records of its rows; by default they are taken as they are, in :func:`pieces`.
+        """
         self.collected.jobs += 1
         with understood():
-            found = frame.mapInArrow(as_part(find), SLOTS)
+            found = frame.mapInArrow(as_part(find, opened or pieces), SLOTS)
             summed = found.groupBy("slot").applyInArrow(as_sum(add), SLOTS)
         table = self.collect(summed)
         return {row["slot"]: pickle.loads(row["found"]) for row in table.to_pylist()}
+
+    def hold(self, frame: Any, make: Callable[[Batches], Batches], schema: str) -> Held:
+        """What a function makes of the rows of a frame, kept on the cluster from the first time it is asked."""
+        with understood():
+            return Held(frame.mapInArrow(of_batches(make), schema))
 
     def collect(self, frame: Any) -> pa.Table:
         """Bring a frame to the driver."""
@@ -84,17 +100,41 @@ class Cluster:
             )
 
 
-def _version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+class Held:
+    """A frame that the cluster keeps until it is given up, or nobody has it any more.
+
+    Where a cluster keeps nothing for anybody it is made again whenever it is asked, which takes longer.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        try:
+            self.frame = frame.persist()
+        except Exception:  # of Py4J or of gRPC: some managed clusters refuse it
+            self.frame = frame
+        self._end = weakref.finalize(self, _give_up, self.frame)
+        self._end.atexit = False  # the session ends, too
+
+    def close(self) -> None:
+        """Give it up; nothing happens the second time."""
+        self._end()
+
+
+def _give_up(frame: Any) -> None:
+    with suppress(Exception):  # a session that was stopped keeps nothing either
+        frame.unpersist()
+
+
+def _version(batches: Batches) -> Batches:
     for _ in batches:
         yield pa.record_batch({"version": [version("rothko")]})
 
 
-def as_part(find: Partial) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def as_part(find: Partial, opened: Opened) -> Callable[[Batches], Batches]:
     """A function of the records of a partition, as Spark calls it."""
 
-    def part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def part(batches: Batches) -> Batches:
         with told():
-            for slot, found in find(pieces(batches)):
+            for slot, found in find(opened(batches)):
                 yield as_slots([slot], [found])
 
     return part
@@ -117,7 +157,7 @@ def of_batches(function: Any, *given: Any) -> Any:
     """A function of batches, after what it is given besides, as Spark calls it."""
     work = partial(function, *given)
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Batches) -> Batches:
         with told():
             yield from work(batches)
 

@@ -13,11 +13,13 @@ from rothko.data.survey.coder import Coder
 from rothko.engines.driver import Driver
 from rothko.engines.engine import Io, Request
 from rothko.engines.options import Spark
+from rothko.engines.packing import Packing
 from rothko.engines.plan import budget
 from rothko.engines.rothko_s import Sampling
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.spark.cluster import Cluster
-from rothko.engines.spark.store import Leaf, SparkStore, Way
+from rothko.engines.spark.records import Records
+from rothko.engines.spark.store import Leaf, SparkStore
 from rothko.engines.spark.survey import survey
 from rothko.engines.store import Job
 from rothko.engines.tree import Tree
@@ -33,9 +35,7 @@ MOST_SAMPLED = 1_000_000
 class Grown:
     """A table on a cluster whose tree is grown: what executors need to know to finish it."""
 
-    cluster: Cluster
-    frame: Any
-    """The columns that are read."""
+    records: Records
     coder: Coder
     job: Job
     tree: Tree
@@ -87,7 +87,8 @@ def grow(
     job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, 1)
     chooser, _ = job.chooser()
     tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
-    store = SparkStore(job, cluster, read, Way(coder), outline.rows, shares.tuples, progress=progress)
+    records = Records.of(cluster, read, coder, Packing(outline, found.kept))
+    store = SparkStore(job, records, outline.rows, shares.tuples, progress=progress)
     driver = Driver(job, shares.tuples, shares.frequency)
     first: Coded | None = found.sample
     growth = Sampling(driver, engine.sampling, first) if engine.samples else Exhaustive(driver)
@@ -104,4 +105,4 @@ def grow(
             pruned=counters.pruned if engine.samples else None,
         )
 
-    return Grown(cluster, read, coder, job, tree, leaves, shares.tuples, io, notes)
+    return Grown(records, coder, job, tree, leaves, shares.tuples, io, notes)

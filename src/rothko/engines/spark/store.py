@@ -1,14 +1,14 @@
 """The store of the Spark engine: records that stay on a cluster, and are asked by jobs.
 
-Nothing is written between jobs. A part of the records is known by the way that leads to it (a trail of routes), and a
-job that is about it leaves the others out. A leaf is only taken note of: when the tree is grown, all leaves are
-finished at once, after one shuffle (:mod:`rothko.release.spark`).
+The records are kept as codes (:mod:`rothko.engines.spark.records`). A part of them is known by the way that leads to it
+(a trail of routes), and a job that is about it leaves the others out. A leaf is only taken note of: when the tree is
+grown, all leaves are finished at once, after one shuffle (:mod:`rothko.release.spark`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
 
@@ -17,12 +17,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.survey.coded import Coded, Outline
-from rothko.data.survey.coder import Coder
 from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.frequency import Frequencies, Wanted
 from rothko.engines.frequency_set import FrequencyGroup
-from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.draw import Draw, Drawn
+from rothko.engines.spark.records import Records
 from rothko.engines.store import Job
 from rothko.engines.tree import Route, Tree
 from rothko.privacy.statistics import Statistics
@@ -46,12 +45,10 @@ class Leaf:
 class Way:
     """The records of a part: those that every route leads somewhere."""
 
-    coder: Coder
     routes: tuple[Route, ...] = ()
 
-    def coded(self, table: pa.Table) -> Coded:
-        """Those of some records, as codes."""
-        coded = self.coder.code(table)
+    def coded(self, coded: Coded) -> Coded:
+        """Those among some records."""
         if not self.routes:
             return coded
         inside = np.ones(coded.rows, dtype=np.bool_)
@@ -59,9 +56,9 @@ class Way:
             inside &= route(coded) >= 0
         return coded.take(np.flatnonzero(inside))
 
-    def over(self, tables: Iterable[pa.Table]) -> Iterator[Coded]:
-        """Those of many records, some at a time."""
-        return map(self.coded, tables)
+    def over(self, records: Iterable[Coded]) -> Iterator[Coded]:
+        """Those among many records, some at a time."""
+        return map(self.coded, records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +66,11 @@ class SparkStore:
     """Records of a frame, or of one or several leaves of a tree over it."""
 
     job: Job
-    cluster: Cluster
-    frame: Any
-    way: Way
+    records: Records
     rows: int
     tuples: int
     """Records that an executor can hold while classes are made of them."""
+    way: Way = field(default_factory=Way)
     last: tuple[Tree, tuple[int, ...]] | None = None
     """The tree by which the records were last split, and the leaves of it that they are."""
     progress: Progress = silent
@@ -82,10 +78,8 @@ class SparkStore:
     def sample(self, size: int, seed: int) -> Coded:
         """A simple random sample without replacement, in one job."""
         self.progress("sample", 0, 1)
-        nothing_kept = replace(self.way.coder, kept=())
-        found = self.cluster.gather(
-            self.frame,
-            partial(_drawn, replace(self.way, coder=nothing_kept), min(size, self.rows), self.rows, seed),
+        found = self.records.gather(
+            partial(_drawn, self.way, min(size, self.rows), self.rows, seed),
             lambda _, drawn: Drawn.together(drawn, size),
         )
         self.progress("sample", 1, 1)
@@ -96,8 +90,8 @@ class SparkStore:
         self.progress("count", 0, 1)
         low, high = tree.regions(nodes)
         route = tree.route({node: i for i, node in enumerate(nodes)})
-        sums = self.cluster.gather(
-            self.frame, partial(_counted, self.way, route, low, high, wanted), lambda _, found: reduce(np.add, found)
+        sums = self.records.gather(
+            partial(_counted, self.way, route, low, high, wanted), lambda _, found: reduce(np.add, found)
         )
         counted = Frequencies(low, high, wanted)
         counted.restore(
@@ -112,7 +106,7 @@ class SparkStore:
     ) -> list[list[Zone]]:
         """Who has some codes of each line in each of some nodes, in one job."""
         route = tree.route({node: i for i, node in enumerate(nodes)})
-        found = self.cluster.gather(self.frame, partial(_people, self.way, route, owner, wanted), _zones_together)
+        found = self.records.gather(partial(_people, self.way, route, owner, wanted), _zones_together)
         return list(found[0])
 
     def split(self, tree: Tree, leaves: Sequence[int], wanted: Wanted | None) -> tuple[list[SparkStore], Statistics]:
@@ -126,8 +120,7 @@ class SparkStore:
     def _statistics(self, tree: Tree, leaves: Sequence[int], wanted: Wanted) -> Statistics:
         self.progress("repartition", 0, 1)
         route = tree.route({leaf: i for i, leaf in enumerate(leaves)})
-        found = self.cluster.gather(
-            self.frame,
+        found = self.records.gather(
             partial(_statistics, self.way, route, len(leaves), wanted),
             lambda _, some: reduce(lambda a, b: a + b, some),
         )
@@ -154,13 +147,13 @@ class SparkStore:
         return Leaf(node, self.rows, self.rows > self.tuples)
 
     def remove(self) -> None:
-        """Nothing: the records are the frame's."""
+        """Nothing: the records are given up together."""
 
 
-def _drawn(way: Way, size: int, rows: int, seed: int, tables: Iterator[pa.Table]) -> Iterator[tuple[int, Drawn]]:
+def _drawn(way: Way, size: int, rows: int, seed: int, records: Iterator[Coded]) -> Iterator[tuple[int, Drawn]]:
     draw = Draw(size, rows, seed)
-    for table in tables:
-        draw.add(_as_table(way.coded(table)), lambda some: some)
+    for coded in way.over(records):
+        draw.add(_as_table(coded), lambda some: some)
     result = draw.result()
     if result is not None:
         yield 0, result
@@ -183,10 +176,10 @@ def _counted(
     low: NDArray[np.int32],
     high: NDArray[np.int32],
     wanted: Wanted,
-    tables: Iterator[pa.Table],
+    records: Iterator[Coded],
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     counted = Frequencies(low, high, wanted)
-    for coded in way.over(tables):
+    for coded in way.over(records):
         counted.add(coded, route(coded))
     whole, others = counted.sums()
     for i, begin in enumerate(range(0, len(whole), CHUNK)):
@@ -196,9 +189,9 @@ def _counted(
 
 
 def _people(
-    way: Way, route: Route, owner: str, wanted: Sequence[Sequence[Spans]], tables: Iterator[pa.Table]
+    way: Way, route: Route, owner: str, wanted: Sequence[Sequence[Spans]], records: Iterator[Coded]
 ) -> Iterable[tuple[int, list[list[Zone]]]]:
-    return [(0, collect(way.over(tables), route, owner, wanted))]
+    return [(0, collect(way.over(records), route, owner, wanted))]
 
 
 def _zones_together(_: int, found: list[list[list[Zone]]]) -> list[list[Zone]]:
@@ -208,10 +201,10 @@ def _zones_together(_: int, found: list[list[list[Zone]]]) -> list[list[Zone]]:
 
 
 def _statistics(
-    way: Way, route: Route, leaves: int, wanted: Wanted, tables: Iterator[pa.Table]
+    way: Way, route: Route, leaves: int, wanted: Wanted, records: Iterator[Coded]
 ) -> Iterator[tuple[int, Statistics]]:
     total: Statistics | None = None
-    for coded in way.over(tables):
+    for coded in way.over(records):
         # What the domains are the driver knows; sums are all that travels.
         stats = wanted.statistics(route(coded), leaves, coded, {})
         total = stats if total is None else total + stats

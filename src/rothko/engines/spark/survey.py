@@ -45,6 +45,8 @@ class Surveyed:
     settled: Settled
     sample: Coded | None
     size: Size
+    kept: pa.Schema
+    """The columns that are released as they are."""
 
 
 def survey(
@@ -72,7 +74,8 @@ def survey(
         The most bytes that the distinct values of all columns may take together on the driver.
     """
     names = counted(policy)
-    kinds = {field.name: field.type for field in cluster.collect(frame.limit(0)).schema}
+    schema = cluster.collect(frame.limit(0)).schema
+    kinds = {field.name: field.type for field in schema}
     for name in names:
         typed_column(name, pa.chunked_array([], kinds[name]), policy)
     rows = frame.count()
@@ -96,9 +99,8 @@ def survey(
         frame.columns, label, policy, distinct, None if drawn is None else drawn.table, size.rows,
         partial(_second_look, cluster, frame), guess=guess,
     )  # fmt: skip
-    if drawn is None or not sample:
-        return Surveyed(settled, None, size)
-    return Surveyed(settled, replace(settled.coder, kept=()).code(drawn.table), size)
+    first = replace(settled.coder, kept=()).code(drawn.table) if drawn is not None and sample else None
+    return Surveyed(settled, first, size, pa.schema([schema.field(name) for name in settled.coder.kept]))
 
 
 def _look(

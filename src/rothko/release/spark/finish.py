@@ -28,10 +28,12 @@ from rothko.data.source.source import Source
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
+from rothko.engines.packing import Packing, by_part
 from rothko.engines.part import LargeClass
-from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches, pieces, understood
+from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches, understood
+from rothko.engines.spark.records import TOGETHER, VALUES, as_value, unpacked
 from rothko.engines.spark.run import Grown
-from rothko.engines.spark.store import Leaf, Way
+from rothko.engines.spark.store import Leaf
 from rothko.engines.store import Job
 from rothko.engines.tree import Tree
 from rothko.methods.classes import Cuts
@@ -49,6 +51,8 @@ from rothko.release.write import write_content
 
 MANIFEST = "_manifest.sha256"
 """The hashes of all files of a release, as sha256sum writes and checks them."""
+SHARE = 4
+"""A task that sends records to others holds this part of what one can that finishes them: it has them twice."""
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """An odd number by which products spread over 64 bits (Fibonacci hashing)."""
 
@@ -68,6 +72,7 @@ class Making:
     job: Job
     policy: Policy
     coder: Coder
+    packing: Packing
     names: tuple[str, ...]
     """The columns of the source, in their order."""
     tree: Tree
@@ -91,8 +96,9 @@ class Making:
             parts = max(1, math.ceil(2 * leaf.rows / grown.tuples)) if leaf.whole else 1
             slots += [Slot(leaf, parts)] * parts
         return cls(
-            grown.job, policy, grown.coder, tuple(names), grown.tree, tuple(slots), grown.tuples, meter, folder, ending
-        )
+            grown.job, policy, grown.coder, grown.records.packing, tuple(names), grown.tree, tuple(slots), grown.tuples,
+            meter, folder, ending,
+        )  # fmt: skip
 
     def file(self, slot: int) -> str:
         """The name of a file: files come in an order that the cuts fix."""
@@ -127,22 +133,18 @@ def finish(grown: Grown, making: Making, recoding: Path) -> Joined:
     making = replace(making, sums=_sums(grown, making))
     with understood():
         joined = _jobs(grown, making, recoding)
-    [row] = grown.cluster.collect(joined)["found"].to_pylist()
-    grown.cluster.collected.jobs += 1
+    cluster = grown.records.cluster
+    [row] = cluster.collect(joined)["found"].to_pylist()
+    cluster.collected.jobs += 1
+    grown.records.close()
     return pickle.loads(row)  # type: ignore[no-any-return]
 
 
 def _jobs(grown: Grown, making: Making, recoding: Path) -> Any:
     """Every record to its task, every task to the one that joins them: not begun before it is collected."""
-    from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
+    from pyspark.sql.types import BinaryType, StructField, StructType
 
-    width = len(making.job.outline.lines) + len(making.job.outline.domains)
-    codes = [StructField(f"c{i}", IntegerType()) for i in range(width)]
-    kinds = {one.name: one.dataType for one in grown.frame.schema.fields}
-    kept = [StructField(f"k{i}", kinds[name]) for i, name in enumerate(making.coder.kept)]
-    routed = grown.frame.mapInArrow(
-        of_batches(_routed, making), StructType([StructField("slot", IntegerType()), *codes, *kept])
-    )
+    routed = grown.records.frame.mapInArrow(of_batches(_routed, making), f"slot int, {VALUES}")
     done = routed.repartitionById(len(making.slots), "slot").mapInArrow(of_batches(_finished, making), SLOTS)
     return (
         done.repartition(1)
@@ -158,9 +160,9 @@ def _sums(grown: Grown, making: Making) -> dict[int, Sums]:
         return {}
     route = making.tree.route({leaf.node: i for i, leaf in enumerate(large)})
 
-    def found(tables: Iterator[pa.Table]) -> Iterable[tuple[int, Sums]]:
+    def found(records: Iterator[Coded]) -> Iterable[tuple[int, Sums]]:
         sums: dict[int, Sums] = {}
-        for coded in Way(making.coder).over(tables):
+        for coded in records:
             place = route(coded)
             for i, leaf in enumerate(large):
                 some = coded.take(np.flatnonzero(place == i))
@@ -175,7 +177,7 @@ def _sums(grown: Grown, making: Making) -> dict[int, Sums]:
             result = result + one
         return result
 
-    return {large[i].node: sums for i, sums in grown.cluster.gather(grown.frame, found, total).items()}
+    return {large[i].node: sums for i, sums in grown.records.gather(found, total).items()}
 
 
 def _class(making: Making, leaf: Leaf, coded: Sequence[Coded], rows: int) -> LargeClass:
@@ -191,18 +193,19 @@ def _routed(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
         parts[i] = making.slots[i].of
     route = making.tree.route(first)
     alike = Alike()
-    for table in pieces(batches):
-        coded = making.coder.code(table)
+    for coded in unpacked(making.packing, max(making.tuples // SHARE, 1), batches):
         slots = route(coded)
         spread = np.flatnonzero(parts[slots] > 1)
         if len(spread):
             keys = _keys(coded.take(spread), making.job.seed)
             piece = ((keys >> np.uint64(33)) + alike.number(keys)) % parts[slots[spread]]
             slots[spread] += piece.astype(np.int32)
-        columns = [pa.array(slots), *map(pa.array, coded.codes), *map(pa.array, coded.values.values())]
-        names = ["slot", *(f"c{i}" for i in range(len(columns) - 1)), *(f"k{i}" for i in range(len(making.coder.kept)))]
-        whole = pa.Table.from_arrays([*columns, *coded.kept.columns], names=names)
-        yield from whole.combine_chunks().to_batches()
+        packed, begins = by_part(making.packing.pack(coded), slots, len(making.slots))
+        for slot in np.flatnonzero(np.diff(begins)).tolist():
+            begin, end = int(begins[slot]), int(begins[slot + 1])
+            for at in range(begin, end, TOGETHER):
+                value = packed.slice(at, min(TOGETHER, end - at))
+                yield as_value(value).add_column(0, "slot", pa.array([slot], pa.int32()))
 
 
 def _keys(coded: Coded, seed: int) -> NDArray[np.uint64]:
@@ -245,18 +248,13 @@ class Alike:
 
 def _finished(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Finish the leaf whose records are in a partition."""
-    held = list(batches)
-    if not sum(batch.num_rows for batch in held):
+    held = [batch for batch in batches if batch.num_rows]
+    if not held:
         return
-    table = pa.Table.from_batches(held)
-    number = table["slot"][0].as_py()
-    slot, outline = making.slots[number], making.job.outline
-    lines = len(outline.lines)
-    codes = np.stack([table[f"c{i}"].to_numpy() for i in range(lines)])
-    values = {name: table[f"c{lines + i}"].to_numpy() for i, name in enumerate(outline.domains)}
-    kept = pa.table([table[f"k{i}"] for i in range(len(making.coder.kept))], names=list(making.coder.kept))
-    del table, held
-    yield as_slots([number], [_written(making, number, slot, Coded(codes, values, kept))])
+    number = held[0]["slot"][0].as_py()
+    [coded] = unpacked(making.packing, making.job.outline.rows + 1, iter(held))
+    del held
+    yield as_slots([number], [_written(making, number, making.slots[number], coded)])
 
 
 def _written(making: Making, number: int, slot: Slot, coded: Coded) -> Done:

@@ -66,7 +66,7 @@ class Spread:
             out.recode(partial(copied, recoding))
             out.recoded()
         return Unverified(
-            lambda: verify_written(self.grown.cluster, data, ending, joined.written.meant, self.policy),
+            lambda: verify_written(self.grown.records.cluster, data, ending, joined.written.meant, self.policy),
             lambda checked: self.certify(checked, lost),
             joined.written.escaped,
             {data: joined.manifest},
@@ -76,18 +76,21 @@ class Spread:
         """Have everything written and verified in the private folder, which the release then holds."""
         timings: dict[str, float] = {}
         data, recoding = self.spill.folder / "release.parquet", self.spill.folder / RECODING
+        cluster = self.grown.records.cluster
         try:
             with timed(timings, "write"):
                 joined, lost = self._made(data, ".parquet", recoding)
             with timed(timings, "verify"):
-                checked = verify_written(self.grown.cluster, data, ".parquet", joined.written.meant, self.policy)
+                checked = verify_written(
+                    self.grown.records.cluster, data, ".parquet", joined.written.meant, self.policy
+                )
             certificate = self.certify(checked, lost)
         except BaseException:
             self.spill.close()
             raise
         certificate = replace(certificate, timings=certificate.timings | timings)
         return SpreadRelease(
-            certificate, recoding, data, self.source, self.spill, joined.written, self.grown.cluster
+            certificate, recoding, data, self.source, self.spill, joined.written, cluster
         )  # fmt: skip
 
     def _made(self, data: Path, ending: str, recoding: Path) -> tuple[Joined, Loss]:

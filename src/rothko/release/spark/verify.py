@@ -1,33 +1,44 @@
-"""Verification on a cluster: what was written is read again by Spark, and every requirement computed from it.
+"""Verification on a cluster: what was written is read again there, and every requirement computed from it.
 
-Spark reads the files, groups the rows by what they show, and brings the rows of each class together; the verifier's own
-SQL (:mod:`rothko.release.verify`) then asks the requirements of the classes of each partition. What a requirement must
-know of the whole table, such as how often each sensitive value occurs, Spark counts before.
+Tasks read the files and count the rows of each by what they show; Spark SQL adds up what it is told of all files and
+brings the rows of each class together; the verifier's own SQL (:mod:`rothko.release.verify`) then asks the requirements
+of the classes of each partition. What a requirement must know of the whole table, such as how often each sensitive
+value occurs, Spark counts before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rothko.data.source.formats import is_text
-from rothko.engines.spark.cluster import Cluster, of_batches, pieces, understood
+from rothko.engines.spark.cluster import Batches, Cluster, Held, of_batches, understood
 from rothko.errors import OutputError
 from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.meant import Meant
 from rothko.release.people import told_by_records
 from rothko.release.sql import connect
-from rothko.release.truth import ToldHashes
+from rothko.release.truth import ToldHashes, other_columns
 from rothko.release.value_sql import value_of
-from rothko.release.verify import MODULUS, Fingerprint, Known, Verification, together, verify_counted
+from rothko.release.verify import (
+    MODULUS,
+    Fingerprint,
+    Known,
+    Verification,
+    together,
+    verify_counted,
+    with_long_lines,
+)
 
 READ_BY_SPARK = (".parquet", ".csv", ".tsv")
 CSV = {
@@ -70,58 +81,77 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
     asked = told_by_records(policy)
     sensitive = tuple(dict.fromkeys(r.column for r in asked if r.column is not None))
     with understood():
-        frame = read_written(cluster.session, folder, ending, meant.columns)
-        columns = tuple(frame.columns)
-        plain = frame.toDF(*(f"c{i}" for i in range(len(columns))))
+        there = read_written(cluster.session, folder, ending, meant.columns)
+        columns = tuple(there.columns)
+        place = {name: f"c{i}" for i, name in enumerate(columns)}
         hashes = ToldHashes(meant.told, is_text(folder.with_suffix(ending)), meant.types)
-        shown = [f"c{columns.index(column)}" for names in meant.published.values() for column in names]
-        keys = [*shown, *(f"c{columns.index(name)}" for name in sensitive)]
-        counted = _counted(plain, hashes, columns, keys)
-    values = {}
-    for name in sensitive:
-        column = f"c{columns.index(name)}"
-        values[name] = known(name, cluster.collect(plain.groupBy(column).count().sort(column)), policy)
-    about = partial(classes_of, asked, columns, meant.published, values)
-    found = cluster.gather(counted.repartition(*shown), about, lambda _, some: together(some))
+        if not set(hashes.names) <= place.keys():
+            raise other_columns()
+        shown = [place[column] for names in meant.published.values() for column in names]
+        keys = there.toDF(*place.values()).select(*shown, *(place[name] for name in sensitive))
+        files = [str(path.absolute()) for path in sorted(folder.glob(f"part-*{ending}"))]
+        counted = Held(_counted(cluster, files, hashes, columns, keys))
+    with closing(counted):
+        values = {}
+        for name in sensitive:
+            times = counted.frame.groupBy(place[name]).agg({"times": "sum"}).sort(place[name])
+            values[name] = known(name, cluster.collect(times), policy)
+        about = partial(classes_of, asked, columns, meant.published, values)
+        found = cluster.gather(counted.frame.repartition(*shown), about, lambda _, some: together(some))
     checked: Verification = found.get(0) or Verification(0, columns, 0, ())
     meant.check_extent(replace(checked, columns=columns))
     return meant.accepted(replace(checked, columns=columns))
 
 
-def _counted(plain: Any, hashes: ToldHashes, columns: Sequence[str], keys: Sequence[str]) -> Any:
+def _counted(cluster: Cluster, files: Sequence[str], hashes: ToldHashes, columns: tuple[str, ...], keys: Any) -> Any:
     """Every different row of what is published and sensitive, how often it is there, and the sum of hashes.
 
-    A partition counts its own rows first, of which most are there many times; Spark brings the counts together.
+    A task counts the rows of a file first, of which most are there many times; Spark brings the counts together.
+
+    Parameters
+    ----------
+    keys
+        The columns that are published or sensitive, as a frame.
     """
     from pyspark.sql import functions
     from pyspark.sql.types import LongType, StructField, StructType
 
-    kinds = {one.name: one for one in plain.schema.fields}
-    sums = [StructField("times", LongType()), StructField("mark", LongType())]
-    schema = StructType([*(kinds[key] for key in keys), *sums])
-    counted = plain.mapInArrow(of_batches(counts_of, hashes, columns, keys), schema).groupBy(*keys)
+    schema = StructType([*keys.schema.fields, StructField("times", LongType()), StructField("mark", LongType())])
+    types = cluster.collect(keys.limit(0)).schema
+    listed = cluster.session.createDataFrame(pa.table({"file": pa.array(files, pa.string())}))
+    spread = listed.repartition(max(len(files), 1))
+    counted = spread.mapInArrow(of_batches(counts_of, hashes, columns, types), schema).groupBy(*types.names)
     mark = functions.sum(functions.col("mark").cast("decimal(38, 0)"))
     return counted.agg(functions.sum("times").alias("times"), (mark % MODULUS).cast("bigint").alias("mark"))
 
 
-def counts_of(
-    hashes: ToldHashes, names: Sequence[str], keys: Sequence[str], batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """What :func:`_counted` asks of a partition."""
-    with connect(1) as connection:
-        for table in pieces(batches):
-            columns = hashes.open(table.rename_columns(list(names)), connection, texts=hashes.text)
-            shown, stayed = hashes.of_rows(connection, columns, "written")
-            listed = ", ".join(keys)
-            found = connection.sql(
-                f"SELECT {listed}, times, ((h % {MODULUS}) * (s % {MODULUS}) % {MODULUS})::BIGINT AS mark FROM "
-                f"(SELECT {listed}, count(*) AS times, any_value({shown})::HUGEINT AS h, sum({stayed})::HUGEINT AS s "
-                f"FROM written GROUP BY {listed})"
-            ).to_arrow_table()
-            connection.unregister("written")
-            kinds = [table.schema.field(key) for key in keys]
-            schema = pa.schema([*kinds, ("times", pa.int64()), ("mark", pa.int64())])
-            yield from found.cast(schema).combine_chunks().to_batches()
+def counts_of(hashes: ToldHashes, names: tuple[str, ...], keys: pa.Schema, batches: Batches) -> Batches:
+    """What :func:`_counted` asks of some files."""
+    for batch in batches:
+        for file in batch["file"].to_pylist():
+            with connect(1) as connection:
+                yield from with_long_lines(partial(_of_file, hashes, names, keys, Path(file), connection))
+
+
+def _of_file(
+    hashes: ToldHashes,
+    names: tuple[str, ...],
+    keys: pa.Schema,
+    file: Path,
+    connection: duckdb.DuckDBPyConnection,
+    longest: int,
+) -> list[pa.RecordBatch]:
+    if hashes.open(file, connection, longest=longest) != names:
+        raise other_columns()
+    shown, stayed = hashes.of_rows(connection, names, "written")
+    listed = ", ".join(keys.names)
+    found = connection.sql(
+        f"SELECT {listed}, times, ((h % {MODULUS}) * (s % {MODULUS}) % {MODULUS})::BIGINT AS mark FROM "
+        f"(SELECT {listed}, count(*) AS times, any_value({shown})::HUGEINT AS h, sum({stayed})::HUGEINT AS s "
+        f"FROM written GROUP BY {listed})"
+    ).to_arrow_table()
+    schema = pa.schema([*keys, ("times", pa.int64()), ("mark", pa.int64())])
+    return found.cast(schema).combine_chunks().to_batches()  # type: ignore[no-any-return]
 
 
 def known(name: str, counted: pa.Table, policy: Policy) -> Known:
