@@ -106,10 +106,13 @@ class Killer:
 
 
 def killed() -> None:
-    """Executors die in every stage, and the bytes are those of a run in which none did."""
+    """Executors die in every stage, and the bytes are those of another cluster, on which none did."""
     from pyspark.sql import SparkSession
 
     pq.write_table(people(), "people.parquet")
+    plain = session("local[2]")
+    undisturbed = prepare(plain.read.parquet("people.parquet"), policy()).save("undisturbed/")
+    plain.stop()
     builder = SparkSession.builder.master("local-cluster[2,1,1024]")
     for name, value in {
         "spark.ui.enabled": "false",
@@ -127,7 +130,6 @@ def killed() -> None:
         builder = builder.config(name, value)
     made = builder.getOrCreate()
     frame = made.read.parquet(str(Path("people.parquet").absolute()))
-    undisturbed = prepare(frame, policy()).save("undisturbed/")
     killer = Killer()
     release = prepare(frame, policy(), progress=killer)
     killer("save", 0, 1)

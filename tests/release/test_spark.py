@@ -207,6 +207,14 @@ def test_files_that_spark_reads(spark: Any, folder: Path) -> None:
         rk.anonymize("nobody", engine="spark", **words)
 
 
+def test_a_value_that_spark_fails_at_is_not_told(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    frame = spark.createDataFrame(people(60)).selectExpr("cast(town AS int) AS town", "zip")
+    with pytest.raises(InputError, match="Spark could not do what it was asked") as found:
+        rk.anonymize(frame, qi=["town", "zip"], k=5, engine="spark")
+    told = str(found.value) + "".join(capfd.readouterr())
+    assert not any(town in told for town in ("Bonn", "Köln", "Trier", "Ulm"))
+
+
 def test_a_small_frame_goes_to_memory_and_comes_back_as_a_frame(spark: Any) -> None:
     table = people(300).select(["age", "town", "disease"])
     release = rk.anonymize(spark.createDataFrame(table), qi=["age", "town"], sensitive="disease", k=5)

@@ -12,6 +12,9 @@ import pyarrow as pa
 
 from rothko.data.source.source import PIECE_ROWS, Source, stamp
 
+QUOTING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Where PySpark logs errors of queries."""
+
 
 def is_frame(data: object) -> bool:
     """Whether this is a DataFrame of Spark, classic or of Connect; Spark is not imported to tell.
@@ -59,10 +62,24 @@ def open_spark(frame: Any, *, label: str = "the Spark DataFrame", path: Path | N
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep to itself what PySpark says of pandas: wherever Arrow is used, it warns of a version it does not know."""
+    """Keep to itself what PySpark says beside what it does.
+
+    Wherever Arrow is used, it warns of a version of pandas that it does not know. And it logs the error of a query with
+    the value that it failed at.
+    """
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(name) for name in QUOTING]
+    before = [logger.disabled for logger in loggers]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        yield
+        for logger in loggers:
+            logger.disabled = True
+        try:
+            yield
+        finally:
+            for logger, disabled in zip(loggers, before, strict=True):
+                logger.disabled = disabled
 
 
 def brought(frame: Any) -> pa.Table:

@@ -89,6 +89,11 @@ class Cluster:
         self.collected.bytes += table.nbytes
         return table
 
+    def count(self, frame: Any) -> int:
+        """How many rows a frame has."""
+        with understood():
+            return int(frame.count())
+
     def check(self) -> None:
         """Refuse a cluster whose executors lack rothko, or have another."""
         with understood():

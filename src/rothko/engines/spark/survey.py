@@ -78,7 +78,7 @@ def survey(
     kinds = {field.name: field.type for field in schema}
     for name in names:
         typed_column(name, pa.chunked_array([], kinds[name]), policy)
-    rows = frame.count()
+    rows = cluster.count(frame)
     if rows == 0:
         raise InputError(f"{label} has columns but no records.")
     kept = [name for name in frame.columns if name in policy.sensitive + policy.kept]
