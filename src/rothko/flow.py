@@ -249,11 +249,6 @@ def _spread(
     progress: Progress,
 ) -> Spread:  # fmt: skip
     """The flow up to verification of a table on a cluster."""
-    if anew := written_by(policy, policy.input.decimal).columns:
-        raise InputError(
-            f"engine spark reads numbers with a point and dates as 2024-02-29, and {anew[0]!r} is written otherwise; "
-            "turn it into numbers or dates with Spark (to_date, regexp_replace), and take its form out of the policy."
-        )
     from rothko.engines.disk.spill import Spill
     from rothko.engines.spark.cluster import Cluster
     from rothko.engines.spark.run import grow
@@ -264,7 +259,7 @@ def _spread(
     cluster.check()
     grown = grow(
         engine, cluster, source.frame, source.label, policy, check=partial(_possible, policy=policy), text=source.text,
-        memory=memory, seed=seed, progress=progress,
+        written=written_by(policy, policy.input.decimal), memory=memory, seed=seed, progress=progress,
     )  # fmt: skip
 
     def certify(checked: Verification, lost: Loss) -> Certificate:

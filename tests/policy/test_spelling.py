@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 import rothko as rk
-from rothko import flow
 from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError, PolicyError
 from rothko.policy.policy import Policy
@@ -212,12 +211,6 @@ def test_the_form_of_a_type_given_in_words() -> None:
     table = {name: people()[name] for name in ("geburt", "krankheit")}
     release = rk.anonymize(table, qi="geburt", sensitive="krankheit", k=5, types={"geburt": {"date": "%d.%m.%Y"}})
     assert all("-" in label for label in release.table["geburt"])
-
-
-def test_spark_refuses_values_in_another_form() -> None:
-    """Before anything is asked of a cluster."""
-    with pytest.raises(InputError, match=r"engine spark reads numbers with a point .* 'geburt' is written otherwise"):
-        flow._spread(None, Policy.parse(POLICY), None, "", None, None, 0, None)  # type: ignore[arg-type]
 
 
 WRONG = {

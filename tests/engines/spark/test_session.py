@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rothko.data.source.spark import is_frame
-from rothko.engines.spark.cluster import told, understood
+from rothko.data.source.spark_errors import told, understood
 from rothko.engines.spark.draw import Draw, Drawn
 from rothko.engines.spark.java import WRAPPED, use_java, version_of
 from rothko.engines.spark.read import open_by_spark

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from rothko.data.source.source import PIECE_ROWS, Source, stamp
-
-QUOTING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Where PySpark logs errors of queries."""
+from rothko.data.source.spark_errors import understood
 
 
 def is_frame(data: object) -> bool:
@@ -60,36 +56,14 @@ def open_spark(frame: Any, *, label: str = "the Spark DataFrame", path: Path | N
     )
 
 
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Keep to itself what PySpark says beside what it does.
-
-    Wherever Arrow is used, it warns of a version of pandas that it does not know. And it logs the error of a query with
-    the value that it failed at.
-    """
-    from pyspark.logger import PySparkLogger
-
-    loggers = [PySparkLogger.getLogger(name) for name in QUOTING]
-    before = [logger.disabled for logger in loggers]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        for logger in loggers:
-            logger.disabled = True
-        try:
-            yield
-        finally:
-            for logger, disabled in zip(loggers, before, strict=True):
-                logger.disabled = disabled
-
-
 def brought(frame: Any) -> pa.Table:
     """All records of a frame, brought here."""
-    with quietly():
+    with understood():
         return frame.toArrow()
 
 
 def _restored(session: Any, table: pa.Table) -> Any:
-    with quietly():
+    with understood():
         return session.createDataFrame(table)
 
 

@@ -3,19 +3,14 @@
 Everything that comes to the driver comes through a :class:`Cluster`, which counts it. What a function finds in a part
 of the records is added to what others find on the cluster, and only the sum is collected. What is added is put in an
 order of its bytes before, so that rounding does not depend on which task was done first.
-
-An error of a function travels as a line of JSON that names its kind, without the cell values that it may hold for who
-asks to see them: Spark logs what it is told, on every machine.
 """
 
 from __future__ import annotations
 
-import json
 import pickle
-import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -23,16 +18,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from rothko import errors
 from rothko.data.source.source import PIECE_ROWS, of_size
-from rothko.data.source.spark import quietly
-from rothko.errors import InputError, RothkoError
+from rothko.data.source.spark_errors import told, understood
+from rothko.data.source.written import Written
+from rothko.errors import InputError
 
 SLOTS = "slot int, found binary"
 """What functions give back: pickled, each for the slot in which it is added up."""
-MARK = "rothko says: "
-SAID = re.compile(re.escape(MARK) + r"(\{.*?\})(?:\n|$)")
-ABSENT = re.compile(r"No module named '([\w.]+)'")
 
 Batches = Iterator[pa.RecordBatch]
 """The rows of a partition, as Spark hands them over."""
@@ -180,52 +172,6 @@ def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     return of_size(batches, PIECE_ROWS)
 
 
-@contextmanager
-def told() -> Iterator[None]:
-    """Say what went wrong, and nothing else, to the driver."""
-    try:
-        yield
-    except RothkoError as error:
-        about = {"kind": type(error).__name__, "message": str(error)}
-        raise RuntimeError(MARK + json.dumps(about)) from None
-    except Exception as error:  # whatever it is, Spark would log it with what it quotes
-        at = error.__traceback__
-        while at is not None and at.tb_next is not None:
-            at = at.tb_next
-        place = "" if at is None else f" at {at.tb_frame.f_globals.get('__name__', '')}:{at.tb_lineno}"
-        about = {"kind": "", "message": f"{type(error).__name__}{place}"}
-        raise RuntimeError(MARK + json.dumps(about)) from None
-
-
-@contextmanager
-def understood() -> Iterator[None]:
-    """Turn what Spark says of a job that failed into one sentence."""
-    try:
-        with quietly():
-            yield
-    except RothkoError:
-        raise
-    except Exception as error:  # of Py4J, of gRPC, of Spark: they share no base, and may quote cells
-        text = str(error)
-        found = SAID.search(text)
-        if found:
-            about = json.loads(found[1])
-            kind = getattr(errors, about["kind"], None)
-            if isinstance(kind, type) and issubclass(kind, RothkoError):
-                again = RothkoError.__new__(kind)
-                RothkoError.__init__(again, about["message"])
-                raise again from None
-            raise AssertionError(f"a task of Spark failed: {about['message']}") from None
-        absent = ABSENT.search(text)
-        if absent:
-            raise InputError(
-                f"The executors cannot import {absent[1]!r}: install rothko where they run, or ship it to them "
-                "(docs/spark.md)."
-            ) from None
-        raise InputError(f"Spark could not do what it was asked: {_condition(error)}") from None
-
-
-def _condition(error: Exception) -> str:
-    """What of an error of Spark tells no cell: its class of condition, where it has one."""
-    condition = getattr(error, "getCondition", lambda: None)()
-    return f"{type(error).__name__} {condition or ''}".strip() + "."
+def as_written(written: Written, batches: Batches) -> Iterator[pa.Table]:
+    """The same, with numbers and dates as they are written in a release."""
+    return map(written.table, pieces(batches)) if written.columns else pieces(batches)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.source import DAMAGED, Source
 from rothko.data.source.spark import open_spark
-from rothko.engines.spark.cluster import understood
+from rothko.data.source.spark_errors import understood
 from rothko.errors import InputError
 
 ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")

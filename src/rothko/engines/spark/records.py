@@ -15,10 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from rothko.data.source.written import Written
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.coder import Coder
 from rothko.engines.packing import Packed, Packing
-from rothko.engines.spark.cluster import Add, Batches, Cluster, Held, Partial, pieces
+from rothko.engines.spark.cluster import Add, Batches, Cluster, Held, Partial, as_written
 
 VALUES = "codes binary, kept binary"
 """The columns of packed records: see :class:`rothko.engines.packing.Packed`."""
@@ -37,9 +38,9 @@ class Records:
     held: Held
 
     @classmethod
-    def of(cls, cluster: Cluster, frame: Any, coder: Coder, packing: Packing) -> Records:
+    def of(cls, cluster: Cluster, frame: Any, coder: Coder, packing: Packing, written: Written) -> Records:
         """Code the records of a frame; begun when they are first asked for."""
-        return cls(cluster, packing, cluster.hold(frame, partial(_coded, coder, packing), VALUES))
+        return cls(cluster, packing, cluster.hold(frame, partial(_coded, coder, packing, written), VALUES))
 
     @property
     def frame(self) -> Any:
@@ -55,8 +56,8 @@ class Records:
         self.held.close()
 
 
-def _coded(coder: Coder, packing: Packing, batches: Batches) -> Batches:
-    for table in pieces(batches):
+def _coded(coder: Coder, packing: Packing, written: Written, batches: Batches) -> Batches:
+    for table in as_written(written, batches):
         coded = coder.code(table)
         for begin in range(0, coded.rows, TOGETHER):
             yield as_value(packing.pack(coded.slice(begin, TOGETHER)))

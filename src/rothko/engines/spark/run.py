@@ -8,6 +8,7 @@ from typing import Any
 
 from rothko.data.schema import columns_read
 from rothko.data.source.spark import quoted
+from rothko.data.source.written import Written
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.coder import Coder
 from rothko.engines.driver import Driver
@@ -55,6 +56,7 @@ def grow(
     *,
     check: Callable[[Outline], None],
     text: bool = False,
+    written: Written | None = None,
     memory: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
@@ -67,17 +69,19 @@ def grow(
         Called with what the survey has found: refuses a table that cannot be released as asked.
     text
         Whether the columns of the frame have no types.
+    written
+        How some of its columns are written, where that is otherwise than in a release.
     memory
         The most bytes that the Python of a task, or of the driver, may take.
     """
-    limit = memory or TASK
+    limit, written = memory or TASK, written or Written()
     read = frame.select([quoted(name) for name in columns_read(frame.columns, policy)])
     codes = 4 * (len(policy.quasi_identifiers) + len(policy.sensitive) + len(policy.workload) + 1)
     for_sample = budget(limit, row_bytes=codes)
     progress("survey", 0, 1)
     found = survey(
         cluster, read, label, policy, text=text, seed=seed, memory=for_sample.frequency,
-        sample=min(for_sample.tuples, MOST_SAMPLED) if engine.samples else 0,
+        sample=min(for_sample.tuples, MOST_SAMPLED) if engine.samples else 0, written=written,
     )  # fmt: skip
     progress("survey", 1, 1)
     outline, coder, notes = found.settled
@@ -87,7 +91,7 @@ def grow(
     job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, 1)
     chooser, _ = job.chooser()
     tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
-    records = Records.of(cluster, read, coder, Packing(outline, found.kept))
+    records = Records.of(cluster, read, coder, Packing(outline, found.kept), written)
     store = SparkStore(job, records, outline.rows, shares.tuples, progress=progress)
     driver = Driver(job, shares.tuples, shares.frequency)
     first: Coded | None = found.sample

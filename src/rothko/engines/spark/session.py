@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rothko.data.source.spark import quietly
+from rothko.data.source.spark_errors import quietly
 from rothko.engines.spark.java import use_java
 from rothko.errors import InputError, MissingExtraError
 from rothko.mistakes import said

@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from rothko.data.schema import Schema, written_as_text
 from rothko.data.source.spark import quoted
+from rothko.data.source.written import Written
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.distinct import Distinct
 from rothko.data.survey.settle import Found, SecondLook, Settled, check_grids, counted, make_room, settle
 from rothko.data.typed import typed_column
-from rothko.engines.spark.cluster import Cluster
+from rothko.engines.spark.cluster import Cluster, Opened, as_written
 from rothko.engines.spark.draw import Draw, Drawn
 from rothko.errors import InputError
 
@@ -59,6 +60,7 @@ def survey(
     sample: int,
     seed: int,
     memory: int,
+    written: Written,
 ) -> Surveyed:
     """Go through the records of a frame and learn what it holds.
 
@@ -72,9 +74,12 @@ def survey(
         How many records the sample has; none where it is 0, and no column needs a grid.
     memory
         The most bytes that the distinct values of all columns may take together on the driver.
+    written
+        How some of its columns are written.
     """
     names = counted(policy)
-    schema = cluster.collect(frame.limit(0)).schema
+    opened = partial(as_written, written)
+    schema = written.table(cluster.collect(frame.limit(0))).schema
     kinds = {field.name: field.type for field in schema}
     for name in names:
         typed_column(name, pa.chunked_array([], kinds[name]), policy)
@@ -83,8 +88,9 @@ def survey(
         raise InputError(f"{label} has columns but no records.")
     kept = [name for name in frame.columns if name in policy.sensitive + policy.kept]
     found = cluster.gather(
-        frame, partial(_look, names, kept, memory // 2, sample, rows, seed), partial(_together, memory // 2, sample)
-    )
+        frame, partial(_look, names, kept, memory // 2, sample, rows, seed), partial(_together, memory // 2, sample),
+        opened,
+    )  # fmt: skip
     size: Size = found.pop(ROWS)
     drawn: Drawn | None = found.pop(SAMPLE, None)
     distinct = {name: found[i] for i, name in enumerate(names)}
@@ -92,12 +98,12 @@ def survey(
     check_grids(distinct, kinds, policy)
     if drawn is None and any(one.full for one in distinct.values()):
         drawn = cluster.gather(
-            frame, partial(_drawn, names, GRID, rows, seed), lambda _, some: Drawn.together(some, GRID)
+            frame, partial(_drawn, names, GRID, rows, seed), lambda _, some: Drawn.together(some, GRID), opened
         )[0]
     guess = set(policy.quasi_identifiers) - written_as_text(policy) if text else set()
     settled = settle(
         frame.columns, label, policy, distinct, None if drawn is None else drawn.table, size.rows,
-        partial(_second_look, cluster, frame), guess=guess,
+        partial(_second_look, cluster, frame, opened), guess=guess,
     )  # fmt: skip
     first = replace(settled.coder, kept=()).code(drawn.table) if drawn is not None and sample else None
     return Surveyed(settled, first, size, pa.schema([schema.field(name) for name in settled.coder.kept]))
@@ -154,7 +160,7 @@ def _together(limit: int, sample: int, slot: int, found: list[Any]) -> Any:
     return total
 
 
-def _second_look(cluster: Cluster, frame: Any, look: SecondLook) -> None:
+def _second_look(cluster: Cluster, frame: Any, opened: Opened, look: SecondLook) -> None:
     columns = look.columns(frame.columns)
 
     def together(_: int, found: list[Found]) -> Found:
@@ -162,7 +168,8 @@ def _second_look(cluster: Cluster, frame: Any, look: SecondLook) -> None:
             look.take_in(one)
         return look.found
 
-    found = cluster.gather(frame.select([quoted(name) for name in columns]), partial(_found_by, look), together)
+    some = frame.select([quoted(name) for name in columns])
+    found = cluster.gather(some, partial(_found_by, look), together, opened)
     look.take_in(found[0])
 
 

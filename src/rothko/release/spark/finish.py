@@ -25,12 +25,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.source.source import Source
+from rothko.data.source.spark_errors import understood
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
 from rothko.engines.packing import Packing, by_part
 from rothko.engines.part import LargeClass
-from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches, understood
+from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches
 from rothko.engines.spark.records import TOGETHER, VALUES, as_value, unpacked
 from rothko.engines.spark.run import Grown
 from rothko.engines.spark.store import Leaf

@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rothko.data.source.formats import is_text
-from rothko.engines.spark.cluster import Batches, Cluster, Held, of_batches, understood
+from rothko.data.source.spark_errors import understood
+from rothko.engines.spark.cluster import Batches, Cluster, Held, of_batches
 from rothko.errors import OutputError
 from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
