@@ -147,7 +147,7 @@ SHARED = {
     "intervals of codes: around records, and of a predicate": ["boxes"],
     "what is lost: computed, and told": ["loss"],
     "what may be asked for: of an engine, and on the command line": ["options"],
-    "the command has the name that a person types": ["schema"],
+    "the command has the name that a person types": ["hierarchy", "schema"],
     "the verbs of an engine, and what each engine makes of them": ["run", "store"],
     "the values of a table learned: in batches, and on a cluster": ["survey"],
 }

@@ -323,6 +323,7 @@ def build_hierarchy(name: str, values: pa.Array, texts: pa.Array, counts: NDArra
         "flat": lambda: Hierarchy.flat(texts),
         "auto": lambda: Hierarchy.auto(texts, counts),
         "mask": lambda: Hierarchy.mask(texts, side=value),
+        "prefix": lambda: Hierarchy.prefix(texts, lengths=value),
         "intervals": lambda: Hierarchy.intervals(numeric("intervals"), widths=value),
         "breaks": lambda: Hierarchy.intervals(numeric("breaks"), breaks=value),
         "dates": lambda: Hierarchy.dates(temporal(), levels=value),

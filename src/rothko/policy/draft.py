@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from rothko.data.encode import rank
+from rothko.data.line import as_text
 from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError, PolicyError
@@ -34,6 +35,7 @@ from rothko.policy.appearance import (
     look_at_all,
     role_of,
 )
+from rothko.policy.code_systems import levels, system_of
 from rothko.policy.column import Column
 from rothko.policy.column_names import NUMBER_OF_A_PERSON, POSTAL, named
 from rothko.policy.input import InputForm
@@ -183,6 +185,13 @@ def _diversity(look: Look) -> DistinctLDiversity:
 def _generalised(look: Look, read_as: str) -> tuple[dict[str, Any], str]:
     """Choose how a quasi-identifier is generalised, and say it; nothing ranks its values on a line."""
     distinct = len(look.values)
+    texts = as_text(look.values)
+    system = system_of(look.name, texts) if look.kind == "text" or look.whole else None
+    if system is not None and (kept := levels(system, texts)):
+        return {
+            "type": "text",
+            "hierarchy": {"prefix": kept},
+        }, f"; {system.title} codes, grouped by their first characters"
     if look.kind == "text":
         postal = bool(named(POSTAL, look.name))
         longest = pc.max(pc.utf8_length(look.values)).as_py() or 0

@@ -99,6 +99,12 @@ def _hierarchy_schema() -> dict[str, Any]:
     branch = {"$ref": "#/$defs/branch"}
     forms: dict[str, dict[str, Any]] = {
         "mask": {"enum": ["right", "left"], "description": "the side whose characters are masked first"},
+        "prefix": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1},
+            "minItems": 1,
+            "description": "characters that are kept, falling",
+        },
         "intervals": numbers | {"items": {"type": "number", "exclusiveMinimum": 0}, "description": "widths, rising"},
         "breaks": {"anyOf": [numbers, {"type": "array", "items": numbers, "minItems": 1}]},
         "dates": units,

@@ -165,6 +165,18 @@ def write(data: dict[str, Any], *, ascii_only: bool = False) -> str:
     )  # fmt: skip
 
 
+def as_yaml(data: Any, *, on_one_line: bool = False) -> str:
+    """Write mappings, lists and texts as YAML; labels that YAML would read otherwise are quoted.
+
+    >>> print(as_yaml({"Europe": ["France", "no"]}, on_one_line=True))
+    {Europe: [France, 'no']}
+    """
+    text = yaml.dump(
+        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=on_one_line
+    )
+    return text.removesuffix("...\n").rstrip("\n") if on_one_line else text
+
+
 class _Reader:
     """Turns nodes into plain data and notes the line of each."""
 

@@ -16,6 +16,8 @@ Files are those of ARX: one leaf a line, ``leaf;level 1;…;*``.
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import os
 from collections import Counter
@@ -196,13 +198,7 @@ class Hierarchy:
         if len(character) != 1:
             raise HierarchyError(f"a mask needs one character, not {character!r}")
         texts = _text_array(values).drop_null()
-        clash = pc.ends_with(texts, character) if side == "right" else pc.starts_with(texts, character)
-        if pc.any(clash).as_py():
-            raise HierarchyError(
-                f"{clash.true_count} of {len(texts)} values have the mask character {character!r} at the {side} end"
-                " and would be taken for masked ones; choose another character",
-                values=texts.filter(clash).to_pylist(),
-            )
+        _no_character(texts, character, side)
         length = pc.utf8_length(texts)
         longest = pc.max(length).as_py() or 0
         masks = pa.array([character * n for n in range(longest + 1)], pa.string())
@@ -214,6 +210,39 @@ class Hierarchy:
                 levels.append(join(pc.utf8_slice_codeunits(texts, 0, kept), masked))
             else:
                 levels.append(join(masked, pc.utf8_slice_codeunits(texts, -kept)))
+        return cls(*nodes_of([*levels, texts]))
+
+    @classmethod
+    def prefix(cls, values: pa.Array | Sequence[str], *, lengths: Sequence[int]) -> Hierarchy:
+        """Keep so many characters at the front, as codes with a structure are read: I21.4, I21*, I*.
+
+        A text that has no more characters than a level keeps is passed over there: it is a leaf beside those that begin
+        with it.
+
+        Parameters
+        ----------
+        values
+            The values, in the order that they are to have on the line.
+        lengths
+            How many characters each level keeps, finest first.
+
+        Examples
+        --------
+        >>> Hierarchy.prefix(["I21", "I21.4", "J45.0"], lengths=[3, 1]).to_rows()
+        [['I21', 'I21*', 'I*', '*'], ['I21.4', 'I21*', 'I*', '*'], ['J45.0', 'J45*', 'J*', '*']]
+        """
+        if not lengths or lengths[-1] < 1 or any(coarse >= fine for fine, coarse in itertools.pairwise(lengths)):
+            raise HierarchyError(
+                f"the lengths of a prefix hierarchy must fall from level to level to 1 at least, not {list(lengths)}"
+            )
+        texts = _text_array(values).drop_null()
+        _no_character(texts, "*", "right")
+        length = pc.utf8_length(texts)
+        levels = []
+        for kept in sorted(lengths):
+            # A text of just so many characters is among those that begin with it.
+            begins = pc.if_else(pc.greater_equal(length, kept), pc.utf8_slice_codeunits(texts, 0, kept), None)
+            levels.append(join(begins, "*"))
         return cls(*nodes_of([*levels, texts]))
 
     @classmethod
@@ -349,6 +378,28 @@ class Hierarchy:
             rows.append(row)
         return rows
 
+    def to_csv(self, *, delimiter: str = ";") -> str:
+        r"""Write the text of a file in the form of ARX, one leaf a line; :meth:`from_csv` reads it back.
+
+        >>> Hierarchy.from_nested({"Europe": ["France"], "Asia": ["Japan"]}).to_csv()
+        'France;Europe;*\nJapan;Asia;*\n'
+        """
+        text = io.StringIO(newline="")
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(self.to_rows())
+        return text.getvalue()
+
+    def to_nested(self) -> Any:
+        """Write mappings and lists, as they stand in a policy; :meth:`from_nested` reads them back.
+
+        >>> Hierarchy.from_rows([["FR", "EU"], ["LV", "Baltic", "EU"], ["JP"]]).to_nested()
+        [{'EU': ['FR', {'Baltic': ['LV']}]}, 'JP']
+        """
+        below: list[list[Any]] = [[] for _ in self.labels]
+        for node in range(len(self.labels) - 1, 0, -1):  # children come after their parents
+            here = [*reversed(below[node])]
+            below[self.parents[node]].append({self.labels[node]: _mapped(here)} if here else self.labels[node])
+        return _mapped([*reversed(below[0])])
+
     def restrict(self, values: pa.Array, *, column: str, missing: bool) -> Tree:
         """Keep the nodes above the values that occur in the data.
 
@@ -415,6 +466,24 @@ class Hierarchy:
 
     def _whole(self) -> Tree:
         return grow(pa.array(self.labels, pa.string()), self.parents)
+
+
+def _mapped(nodes: list[Any]) -> Any:
+    """Branches side by side as one mapping, where there are no leaves among them."""
+    if all(isinstance(node, dict) for node in nodes):
+        return {label: below for node in nodes for label, below in node.items()}
+    return nodes
+
+
+def _no_character(texts: pa.Array, character: str, side: str) -> None:
+    """Refuse values that would be taken for masked ones."""
+    clash = pc.ends_with(texts, character) if side == "right" else pc.starts_with(texts, character)
+    if pc.any(clash).as_py():
+        raise HierarchyError(
+            f"{clash.true_count} of {len(texts)} values have the mask character {character!r} at the {side} end"
+            " and would be taken for masked ones; choose another character",
+            values=texts.filter(clash).to_pylist(),
+        )
 
 
 def _one_chunk(values: pa.Array | pa.ChunkedArray) -> pa.Array:

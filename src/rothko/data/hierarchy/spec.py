@@ -31,6 +31,7 @@ class HierarchySpec:
     flat        ``flat``                                    None: a value, or all of them
     auto        ``auto``                                    None: made from the data
     mask        ``{mask: right}``                           the side that is masked first
+    prefix      ``{prefix: [3, 1]}``                        characters kept, falling
     intervals   ``{intervals: [5, 10, 20]}``                widths, rising
     breaks      ``{breaks: [18, 40]}`` or a list of them    levels, each a rising tuple
     dates       ``{dates: [month, year]}``                  units, rising
@@ -143,6 +144,14 @@ def _side(value: Any) -> str:
     return str(value)
 
 
+def _lengths(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or not value or not all(type(x) is int and x >= 1 for x in value):
+        raise MistakeError(f"must be a list of whole numbers above 0, not {show(value)}", at=("prefix",))
+    if any(a <= b for a, b in itertools.pairwise(value)):
+        raise MistakeError(f"must fall from each number to the next, not {show(list(value))}", at=("prefix",))
+    return tuple(value)
+
+
 def _rising(value: Any, at: KeyPath) -> tuple[float, ...]:
     if not isinstance(value, list | tuple) or not value:
         raise MistakeError(f"must be a list of numbers, not {show(value)}", at=at)
@@ -227,6 +236,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "flat": _nothing,
     "auto": _nothing,
     "mask": _side,
+    "prefix": _lengths,
     "intervals": _widths,
     "breaks": _levels,
     "dates": _units,
@@ -234,6 +244,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
 }
 EXAMPLES = {
     "mask": "{mask: right}",
+    "prefix": "{prefix: [3, 1]}",
     "intervals": "{intervals: [5, 10]}",
     "breaks": "{breaks: [18, 65]}",
     "dates": "{dates: [month, year]}",

@@ -1,0 +1,79 @@
+"""Hierarchies in files that a person edits: lines as in ARX, or a tree in YAML; errors name the line.
+
+The ending tells which: ``.yaml`` and ``.yml`` hold a tree, all others lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from rothko.data.hierarchy.hierarchy import Hierarchy
+from rothko.data.hierarchy.paths import breadth_first, read_text
+from rothko.data.hierarchy.spec import HierarchySpec
+from rothko.errors import HierarchyError
+from rothko.policy.yaml import as_yaml
+
+TREES = (".yaml", ".yml")
+"""Endings of files that hold a tree."""
+
+
+def read_hierarchy(path: Path, *, delimiter: str | None = None, encoding: str = "utf-8") -> Hierarchy:
+    """Read a hierarchy from a file."""
+    if path.suffix.lower() not in TREES:
+        return Hierarchy.from_csv(path, delimiter=delimiter, encoding=encoding)
+    where, text = str(path), read_text(str(path), encoding)
+    try:
+        tree = yaml.compose(text, yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f", line {mark.line + 1}" if mark else ""
+        raise HierarchyError(f"{where}{at}: not valid YAML: {error.problem or error.context}") from None
+    except yaml.reader.ReaderError:
+        raise HierarchyError(f"{where}: not valid YAML: it holds a control character") from None
+    if tree is None:
+        raise HierarchyError(f"{where} is empty; it needs a leaf for every value of the column")
+    try:
+        return Hierarchy(*breadth_first(_paths(tree, (), where), where=where, unit="line"))
+    except RecursionError:
+        raise HierarchyError(f"{where} is nested too deeply, or holds itself") from None
+
+
+def _paths(node: yaml.Node, above: tuple[str, ...], where: str) -> Iterator[tuple[int, list[str]]]:
+    """The line and the path of each leaf, as it is written: 021 stays 021, and no stays no."""
+    line = node.start_mark.line + 1
+    if isinstance(node, yaml.ScalarNode):
+        yield line, [node.value, *above]
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            if isinstance(item, yaml.SequenceNode):
+                raise HierarchyError(
+                    f"{where}, line {item.start_mark.line + 1}: a list stands directly in a list; the inner one needs "
+                    "a label above it"
+                )
+            yield from _paths(item, above, where)
+    elif isinstance(node, yaml.MappingNode):
+        for key, below in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise HierarchyError(f"{where}, line {key.start_mark.line + 1}: a label must be text")
+            nothing = isinstance(below, yaml.ScalarNode) and not below.value and below.style is None
+            if nothing or (not isinstance(below, yaml.ScalarNode) and not below.value):
+                yield key.start_mark.line + 1, [key.value, *above]
+            else:
+                yield from _paths(below, (key.value, *above), where)
+
+
+def written_hierarchy(hierarchy: Hierarchy, path: Path) -> str:
+    """The text of a file with a hierarchy, by the ending of its name."""
+    return as_yaml(hierarchy.to_nested()) if path.suffix.lower() in TREES else hierarchy.to_csv()
+
+
+def spec_of(path: Path, hierarchy: Hierarchy, policy: Path) -> HierarchySpec:
+    """How a policy asks for a hierarchy in a file: by its name, or, of a tree, by the tree itself."""
+    if path.suffix.lower() in TREES:
+        return HierarchySpec("tree", hierarchy.to_nested())
+    folder = policy.resolve().parent
+    file = path.resolve()
+    return HierarchySpec("csv", file.relative_to(folder).as_posix() if file.is_relative_to(folder) else str(file))
