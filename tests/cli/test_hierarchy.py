@@ -27,6 +27,7 @@ def table(folder: Path) -> None:
         ("03055", "nurse"),
         ("03055", "nurse"),
         ("", "cook"),
+        ("", "cook"),
     ]
     Path("people.csv").write_text("zip,job\n" + "".join(f"{a},{b}\n" for a, b in rows))
     Path("policy.yaml").write_text(POLICY)
