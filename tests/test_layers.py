@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 ROOMS = (
     ("errors",),
     ("json_text", "mistakes", "private", "progress", "secret"),
-    ("bar",),
+    ("bar", "plots"),
     ("kernels",),
     ("data",),
     ("privacy",),
@@ -25,11 +25,12 @@ ROOMS = (
     ("policy",),
     ("release",),
     ("metrics",),
+    ("report",),
     ("flow",),
     ("comparison",),
     ("sets",),
     ("generate",),
-    ("calibrate", "learn", "report", "warm"),
+    ("calibrate", "learn", "warm"),
     ("cli",),
     ("__main__",),
 )
@@ -129,7 +130,7 @@ def circles(graph: dict[str, set[str]]) -> list[frozenset[str]]:
 def test_every_package_of_an_extra_is_used() -> None:
     """What a person installs by ``pip install "rothko[learn]"`` is imported somewhere, and what nothing uses is not."""
     project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]
-    modules = {"scikit-learn": "sklearn"}
+    modules = {"scikit-learn": "sklearn", "resvg-py": "resvg_py"}
     sources = "\n".join(path.read_text() for path in MODULES.values())
     for extra, packages in project["optional-dependencies"].items():
         names = [re.split(r"[<>=\[]", package)[0] for package in packages] if extra != "dev" else []
@@ -139,7 +140,17 @@ def test_every_package_of_an_extra_is_used() -> None:
 
 
 SHARED = {
-    "a command, and what it runs": ["apply", "check", "compare", "draft", "evaluate", "measure", "plan", "warm"],
+    "a command, and what it runs": [
+        "apply",
+        "check",
+        "compare",
+        "draft",
+        "evaluate",
+        "measure",
+        "plan",
+        "report",
+        "warm",
+    ],
     "a format, read and written": ["arrow", "csv", "parquet"],
     "of tables, and of sets": ["method", "publish", "records", "release", "verify", "write"],
     "a method, and its kernel": ["anatomy", "cluster", "hilbert", "idistance", "k1", "mondrian", "refine", "topdown"],

@@ -51,9 +51,10 @@ from rothko.release.coverage import Values
 from rothko.release.kinds import refuse_unions
 from rothko.release.loss import Loss
 from rothko.release.people import People, said_of_people, shown_with
+from rothko.release.place import Reported
 from rothko.release.publish import check_statistics, statistics_asked
 from rothko.release.recoding.behind import recoding_behind
-from rothko.release.release import Release
+from rothko.release.release import Release, TableRelease
 from rothko.release.save import timed
 from rothko.release.shares import with_shares
 from rothko.release.stored import StoredRelease
@@ -64,6 +65,16 @@ from rothko.secret import Secret
 
 if TYPE_CHECKING:
     from rothko.release.spark.release import Spread, SpreadRelease
+
+
+def reported(release: Any, /, **options: Any) -> Reported:
+    """A report of a release; what draws it is loaded when one is asked for."""
+    from rothko.report.report import report
+
+    return report(release, **options)
+
+
+TableRelease.reporter = staticmethod(reported)
 
 
 @takes(Words)

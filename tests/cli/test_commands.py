@@ -75,7 +75,12 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
 
     anonymized = steward("anonymize", data, "--policy", "policy.yaml", "--out", "release")
     release = Path(f"release/release{ending}")
-    assert {p.name for p in Path("release").iterdir()} == {release.name, "certificate.json"}
+    assert {p.name for p in Path("release").iterdir()} == {
+        release.name,
+        "certificate.json",
+        "report.html",
+        "report.json",
+    }
     assert str(release) in anonymized.out
     assert "600 records" in anonymized.out
     certificate = json.loads(Path("release/certificate.json").read_text(encoding="utf-8"))

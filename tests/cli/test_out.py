@@ -59,10 +59,10 @@ def test_a_draft_is_printed(rothko: Rothko, folder: Path) -> None:
 @pytest.mark.parametrize("name", ["out.v2", "out.csv", "out.v2.tar.gz"])
 def test_a_folder_with_a_dot_is_a_folder(name: str, rothko: Rothko, folder: Path) -> None:
     assert rothko(*ANONYMIZE.split(), "--out", f"{name}/").code == 0
-    assert sorted(os.listdir(name)) == ["certificate.json", "release.csv"]
+    assert sorted(os.listdir(name)) == ["certificate.json", "release.csv", "report.html", "report.json"]
     again = rothko(*ANONYMIZE.split(), "--out", name, "--overwrite")  # it is there now
     assert again.code == (2 if name == "out.csv" else 0)  # but a name of a file means a file
-    assert sorted(os.listdir(name)) == ["certificate.json", "release.csv"]
+    assert sorted(os.listdir(name)) == ["certificate.json", "release.csv", "report.html", "report.json"]
 
 
 def test_a_new_name_with_an_unknown_ending_is_told_how_to_be_a_folder(rothko: Rothko, folder: Path) -> None:

@@ -88,7 +88,7 @@ def test_process_substitution_is_read_in_every_format(form: str, rothko: Rothko,
 def test_standard_input(name: str, rothko: Rothko, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     stdin(monkeypatch, FORMS["csv"])
     assert rothko("anonymize", name, *QUICK, "--out", "out").code == 0
-    assert sorted(os.listdir("out")) == ["certificate.json", "release.csv"]
+    assert sorted(os.listdir("out")) == ["certificate.json", "release.csv", "report.html", "report.json"]
 
 
 def test_a_fifo(rothko: Rothko, folder: Path) -> None:

@@ -29,7 +29,7 @@ def test_a_small_table_needs_little_beside_what_releases_it(tmp_path: Path) -> N
     imported = set(re.findall(r"\| +(\S+)$", made.stderr, flags=re.MULTILINE))
     assert {"numba", "pyarrow", "duckdb"} <= imported
     # Data frames, linear algebra, what Numba compiles with, bars that nobody sees, and other commands.
-    inside = ("pandas.core", "scipy.", "sklearn.", "matplotlib.", "narwhals", "numba.np.linalg", "numba.np.arraymath")
+    inside = ("pandas.core", "scipy.", "sklearn.", "resvg_py", "narwhals", "numba.np.linalg", "numba.np.arraymath")
     inside += ("rich.progress",)
     inside += tuple(f"rothko.cli.{command}" for command in COMMANDS if command != "anonymize")
     assert not [name for name in imported if name.startswith(inside)]

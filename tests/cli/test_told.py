@@ -92,7 +92,7 @@ def test_a_signal_after_the_last_move_does_not_undo_it(number: int) -> None:
     ended = ran(*ANONYMIZE, number=number)
     assert (ended.returncode, IN_PLACE in ended.stderr) == (0, True), ended.stderr
     assert "stopped after that" in ended.stderr
-    assert sorted(os.listdir("out")) == ["certificate.json", "release.csv"]
+    assert sorted(os.listdir("out")) == ["certificate.json", "release.csv", "report.html", "report.json"]
     assert os.listdir("out-recoding") == ["recoding.json"]
 
 

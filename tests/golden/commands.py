@@ -159,12 +159,24 @@ def commands() -> Iterator[Case]:
         for path in sorted(run.out.iterdir()):
             run.file(path)
 
+    def report(run: Run) -> None:
+        source, path, made = anonymized(run, workload=WORKLOADS["models"])
+        page, original = run.out / "page.html", ("--for", "steward", "--original", source, "--policy", path)
+        run.command("public", "report", made, "-o", page, "--threads", run.threads)
+        run.file(page.with_suffix(".json"))
+        run.command("steward", "report", made, "-o", run.out / "steward.html", *original, "--threads", run.threads)
+        run.file(run.out / "steward.json")
+        run.command("paint", "paint", made, "--by", "disease", "-o", run.out / "painting.json")
+        run.file(run.out / "painting.json")
+
     def schema(run: Run) -> None:
         run.command("schema", "schema")
         run.command("version", "--version")
 
     def help_of(run: Run) -> None:
         for name in ("draft", "anonymize", "check", "measure", "compare", "evaluate", "apply", "sets", "plan", "demo"):
+            run.command(name, name, "--help")
+        for name in ("report", "paint"):
             run.command(name, name, "--help")
         for name in ("agrawal", "census", "longtail"):
             run.command(name, "generate", name, "--help")
@@ -253,6 +265,7 @@ def commands() -> Iterator[Case]:
     yield Case("command/draft", draft, quick=True)
     yield Case("command/values in another form", in_another_form, quick=True)
     yield Case("command/generate", generate)
+    yield Case("command/report", report, quick=True)
     yield Case("command/schema", schema, quick=True)
     yield Case("command/help", help_of)
     yield Case("command/evaluate", evaluate)

@@ -151,7 +151,7 @@ def test_both_tables_are_saved_verified(ending: str, tmp_path: Path) -> None:
 def test_a_folder_gets_all_three_files(tmp_path: Path) -> None:
     release = released(people())
     release.save(tmp_path / "out")
-    names = ["certificate.json", "release.parquet", "release_sensitive.parquet"]
+    names = ["certificate.json", "release.parquet", "release_sensitive.parquet", "report.html", "report.json"]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == names
 
 

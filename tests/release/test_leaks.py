@@ -325,7 +325,7 @@ def test_a_run_leaves_nothing_else_on_disk_and_says_no_value(tmp_path: Path):
         timeout=120,
         check=True,
     )
-    assert sorted(os.listdir(tmp_path / "out")) == ["certificate.json", "release.parquet"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["certificate.json", "release.parquet", "report.html", "report.json"]
     assert os.listdir(tmp_path / "work") == []
     assert os.listdir(tmp_path / "temporary") == []
     assert os.listdir(data.parent) == [data.name]

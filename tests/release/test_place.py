@@ -96,7 +96,7 @@ def test_a_hierarchy_is_not_overwritten(tmp_path: Path) -> None:
 def test_the_recoding_goes_where_it_is_asked_to(tmp_path: Path, asked: str | bool, expected: str | None) -> None:
     where = tmp_path / asked if isinstance(asked, str) else asked
     saved = release().save(tmp_path / "out", recoding=where)
-    assert sorted(os.listdir(tmp_path / "out")) == ["certificate.json", "release.parquet"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["certificate.json", "release.parquet", "report.html", "report.json"]
     assert saved.recoding_path == (None if expected is None else tmp_path / expected)
     listed = json.loads(saved.certificate_path.read_text())["recoding"]
     if saved.recoding_path is None:
@@ -122,7 +122,7 @@ def test_a_folder_by_its_dots_has_its_recoding_beside_it(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path / "here")
     release().save(".")
     assert sorted(os.listdir(tmp_path)) == ["here", "here-recoding"]
-    assert sorted(os.listdir()) == ["certificate.json", "release.parquet"]
+    assert sorted(os.listdir()) == ["certificate.json", "release.parquet", "report.html", "report.json"]
 
 
 def test_the_hash_of_a_recoding_confirms_no_guess(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from rothko.mistakes import speaking_of_options
 from rothko.release.commit import IN_PLACE
 
 COMMANDS = (
-    "draft", "anonymize", "check", "measure", "compare", "evaluate", "apply", "sets", "plan", "hierarchy", "generate",
-    "demo", "schema", "warm",
+    "draft", "anonymize", "check", "measure", "report", "paint", "compare", "evaluate", "apply", "sets", "plan",
+    "hierarchy", "generate", "demo", "schema", "warm",
 )  # fmt: skip
 """The commands, as help lists them: each is a module here, with ``register``."""
 STOPPED = (130, 143)

@@ -101,6 +101,14 @@ def anonymize(
         ),
     ] = None,
     no_recoding: Annotated[bool, typer.Option("--no-recoding", help="Write no recoding.")] = False,
+    report: Annotated[
+        bool | None,
+        typer.Option(
+            "--report/--no-report",
+            help="Write a report for everybody beside the data; into a folder by default.",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -115,7 +123,7 @@ def anonymize(
     workload of a policy file.
     """
     from rothko.cli import console
-    from rothko.flow import prepare, where_it_lies
+    from rothko.flow import prepare, reported, where_it_lies
     from rothko.policy.asked import Asked
     from rothko.policy.draft import as_policy
     from rothko.release.place import place_of
@@ -134,20 +142,20 @@ def anonymize(
     place = place_of(
         out, data, asked, recoding=False if no_recoding or not asked.method.recodes else recoding or True,
         two_tables=asked.method.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
-        in_parts=there is not data,
+        in_parts=there is not data, report=report, reporter=reported,
     )  # fmt: skip
     if policy is None:  # only now: it takes a pass over the data
         asked = _with_options(table.settled(), given)
         if not as_json:
             _tell_roles(table.policy, asked)
-    with console.progress(quiet=as_json) as report:
+    with console.progress(quiet=as_json) as told:
         release = prepare(
             table.source, asked, engine=engine, seed=seed, key=options.key(key_file), threads=threads, memory=memory,
-            spill_dir=spill_dir, progress=report,
+            spill_dir=spill_dir, progress=told,
         )  # fmt: skip
-        report("save", 0, 1)
+        told("save", 0, 1)
         saved = release.save(place)
-        report("save", 1, 1)
+        told("save", 1, 1)
     _show(saved, as_json)
 
 
@@ -190,7 +198,11 @@ def _show(saved: Saved[Certificate], as_json: bool) -> None:
     )
     for note in certificate.notes:
         console.out.print(note, markup=False)
-    for path in (saved.data, saved.sensitive_path, saved.certificate_path, *saved.recoding_files):
+    if saved.report_failed is not None:
+        failed = f"Its report could not be made ({saved.report_failed}); rothko report --debug shows where."
+        console.err.print(failed, markup=False)
+    released = (saved.data, saved.sensitive_path, saved.certificate_path, saved.report_path)
+    for path in (*released, *saved.recoding_files):
         if path is not None:
             console.out.print(str(path), markup=False)
     files = len(saved.recoding_files)

@@ -203,7 +203,9 @@ def _targets(out: str, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
     from rothko.release.place import claim_folder
 
     if plots:
-        from rothko.report import frontier as frontier  # tells at once where what draws is not installed
+        from rothko.comparison.pictures import need
+
+        need()
 
     return claim_folder(out, FILES + PLOTS, overwrite=overwrite, inputs=read)
 
@@ -216,9 +218,9 @@ def _save(found: Frontier[Any], claim: Claim, plots: bool) -> list[Path]:
 
     drawn: dict[str, bytes] = {}
     if plots:
-        from rothko.report import frontier
+        from rothko.comparison.pictures import draw
 
-        drawn = frontier.draw(found)
+        drawn = draw(found)
     with staging(claim) as stage:
         for path in claim.before:
             if path.name in drawn:

@@ -158,6 +158,16 @@ Decimal = Annotated[
 ]
 
 
+PaintX = Annotated[
+    str | None,
+    typer.Option("--x", metavar="<column>", help="The quasi-identifier along the painting.", show_default="chosen"),
+]
+PaintY = Annotated[
+    str | None,
+    typer.Option("--y", metavar="<column>", help="The one up its side.", show_default="chosen"),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
     """How a text file is written."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rothko.metrics import cube, grouping, literature, ranges, told, workload
+from rothko.metrics import association, cube, grouping, literature, ranges, risk, told, uniqueness, workload
 from rothko.metrics.literature import summed
 
-Needs = Literal["classes", "published", "task", "answers"]
+Needs = Literal["classes", "published", "task", "answers", "sizes", "original"]
 """The sizes and widths of classes; what they show, beside the original; the same for a task of the workload; or that,
-and what to ask of it."""
+and what to ask of it; the sizes of classes alone, those of a release or of its original; the original alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Metric:
     needs: Needs
     compute: Callable[..., Any]
     """From :class:`~rothko.metrics.grouping.Grouping`, from :class:`~rothko.metrics.literature.Entries`, from a
-    :class:`~rothko.metrics.workload.View` and a task, or from a :class:`~rothko.metrics.pair.Pair` and options."""
+    :class:`~rothko.metrics.workload.View` and a task, from a :class:`~rothko.metrics.pair.Pair` and options, from an
+    array of sizes, or from an encoded table."""
     add: Callable[[Any, Any], Any] | None = None
     """Of a table, from what its parts have: with their records, or for tasks with the targets of the whole table."""
     direction: str = "lower is better"
@@ -113,6 +114,9 @@ METRICS: dict[str, Metric] = {
             "queries", "answers", ranges.ranges_of, told=told.queries,
             reference="LeFevre, DeWitt, Ramakrishnan, ICDE 2006",
         ),
+        Metric("associations", "answers", association.associations, direction=NO_DIRECTION, reference="Cramér, 1946"),
+        Metric("risk", "sizes", risk.risk, bounds=(1, None), reference="Dankar, El Emam, TDP 2013"),
+        Metric("uniqueness", "original", uniqueness.uniqueness, bounds=(None, None), reference="Sweeney, 2000"),
     )
 }  # fmt: skip
 

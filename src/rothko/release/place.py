@@ -1,8 +1,8 @@
 """Where a release goes: every name that it may use, and what stood there before.
 
-A release at a place has data, a certificate, sometimes a second table, and a recoding, which is not for publication
-and lies in a folder of its own. All names are looked at before any work is done. What belongs to an older release at
-the place goes; what its certificate does not list, or what has other bytes by now, is somebody else's.
+A release at a place has data, a certificate, sometimes a second table and a report, and a recoding, which is not for
+publication and lies in a folder of its own. All names are looked at before any work is done. What belongs to an older
+release at the place goes; what its certificate does not list, or what has other bytes by now, is somebody else's.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol, Self
 
 from rothko import json_text, private
 from rothko.data.source.formats import ending_like
@@ -31,6 +32,39 @@ LARGE_ENDINGS = (".tree.parquet", ".classes.parquet")
 """Of the files beside it, where it is large."""
 
 
+class Reported(Protocol):
+    """A report as it is saved."""
+
+    @property
+    def html(self) -> str:
+        """The page."""
+        ...
+
+    @property
+    def json(self) -> str:
+        """What is drawn in it."""
+        ...
+
+
+class Reporter(Protocol):
+    """What makes a report of a release; :mod:`rothko.report`, which knows releases, as they do not know it."""
+
+    def __call__(self, release: Any, /, **options: Any) -> Reported:
+        """A report of a release, or of its files on their way out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPlace:
+    """Where a report goes, and who makes it."""
+
+    page: Path
+    pictures: Path
+    make: Reporter
+    asked: bool
+    """Whether it was asked for, and not only not refused: made even of what does not fit in memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """The names of a release, looked at before any work is done."""
@@ -41,6 +75,8 @@ class Place:
     recoding: Path | None
     """Where the recoding goes; None where it is not to be written."""
     claim: Claim
+    report: ReportPlace | None = None
+    """Where the report goes; None where there is to be none."""
 
     @classmethod
     def of(
@@ -53,6 +89,8 @@ class Place:
         overwrite: bool = False,
         inputs: Iterable[Path] = (),
         in_parts: bool = False,
+        report: bool | None = None,
+        reporter: Reporter | None = None,
     ) -> Place:
         """The place of a release of tables; an error where a name is taken or cannot be written.
 
@@ -72,6 +110,10 @@ class Place:
             Files that are read, which are neither overwritten nor removed.
         in_parts
             Whether the data is a folder of files, under the name that a file would have.
+        report
+            Whether there is to be a report; None: where a folder is asked for.
+        reporter
+            What makes it; without one there is none.
         """
         out, folder = _file_or_folder(out)
         data = out if folder is None else folder / f"release{suffix}"
@@ -79,10 +121,15 @@ class Place:
         asked = own if isinstance(recoding, bool) else recoding_file(_no_stream(recoding))
         certificate = certificate_of(data, folder)
         tables = (data, sensitive_of(data)) if two_tables else (data,)
-        names = [*tables, certificate, asked, *large_files(asked)]
+        reports = report_files(data, folder)
+        if reporter is None or in_parts or report is False or (report is None and folder is None):
+            told = None
+        else:
+            told = ReportPlace(*reports, reporter, asked=report is True)
+        names = [*tables, certificate, asked, *large_files(asked), *(() if told is None else reports)]
         if len({name.absolute() for name in names}) < len(names):
             raise OutputError(f"The recoding cannot be written to {str(asked)!r}: the release itself goes there.")
-        claim = _claim(names, certificate, data, (asked, own), overwrite, tuple(inputs), in_parts=in_parts)
+        claim = _claim(names, certificate, data, (asked, own), reports, overwrite, tuple(inputs), in_parts=in_parts)
         _writable(data.parent, make=folder is not None)
         if recoding is not False:
             try:
@@ -93,7 +140,7 @@ class Place:
                     f"{said('--recoding', False)}"
                 )
                 raise OutputError(f"{str(error).rstrip('.')}; {hint}.") from None
-        return cls(tables, certificate, None if recoding is False else asked, claim)
+        return cls(tables, certificate, None if recoding is False else asked, claim, told)
 
     @classmethod
     def of_file(cls, data: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Place:
@@ -101,7 +148,7 @@ class Place:
         data = named_file(data)
         certificate, own = certificate_of(data, None), recoding_place(data)
         names = [data, certificate, own, *large_files(own)]
-        claim = _claim(names, certificate, data, (own,), overwrite, tuple(inputs))
+        claim = _claim(names, certificate, data, (own,), (), overwrite, tuple(inputs))
         _writable(data.parent)
         return cls((data,), certificate, None, claim)
 
@@ -109,6 +156,10 @@ class Place:
     def data(self) -> Path:
         """Where the data goes."""
         return self.tables[0]
+
+    def without_report(self) -> Self:
+        """The same, with no report unless it was asked for."""
+        return self if self.report is not None and self.report.asked else replace(self, report=None)
 
     def staging(self) -> contextlib.AbstractContextManager[Staging]:
         """Files on their way to this place."""
@@ -125,6 +176,8 @@ def place_of(
     overwrite: bool = False,
     inputs: Iterable[Path] = (),
     in_parts: bool = False,
+    report: bool | None = None,
+    reporter: Reporter | None = None,
 ) -> Place:
     """The place for a release of a table, unless it was looked at before the work began.
 
@@ -148,6 +201,8 @@ def place_of(
         overwrite=overwrite,
         inputs=read,
         in_parts=in_parts,
+        report=report,
+        reporter=reporter,
     )
 
 
@@ -206,6 +261,26 @@ def stem_of(data: Path) -> str:
 def certificate_of(data: Path, folder: Path | None) -> Path:
     """Where the certificate goes: into the folder that was asked for, or beside the file under its name."""
     return data.with_name(f"{stem_of(data)}.certificate.json") if folder is None else folder / "certificate.json"
+
+
+def report_files(data: Path, folder: Path | None) -> tuple[Path, Path]:
+    """Where the page of a report goes and what is drawn in it: into the folder, or beside the file under its name.
+
+    >>> [path.name for path in report_files(Path("out/people.csv"), None)]
+    ['people.report.html', 'people.report.json']
+    """
+    page = data.with_name(f"{stem_of(data)}.report.html") if folder is None else folder / "report.html"
+    return page, page.with_suffix(".json")
+
+
+def steward_folder(out: Path) -> Path:
+    """Where the report goes that is not for publication: a folder of its own, as for a recoding.
+
+    >>> steward_folder(Path("out/people.csv")).as_posix(), steward_folder(Path("release")).as_posix()
+    ('out/people-steward', 'release-steward')
+    """
+    named = out if out.name not in ("", "..") else out.resolve()
+    return named.parent / f"{stem_of(named) or 'release'}-steward"
 
 
 def sensitive_of(data: Path) -> Path:
@@ -288,6 +363,7 @@ def _claim(
     certificate: Path,
     data: Path,
     recodings: tuple[Path, ...],
+    reports: tuple[Path, ...],
     overwrite: bool,
     inputs: tuple[Path, ...],
     *,
@@ -296,13 +372,13 @@ def _claim(
     """The names of a release, and what of an older one at the same place goes with it."""
     for path in names:
         _free(path, overwrite, inputs, may_be_folder=in_parts and path == data)
-    old = [path for path in _older(certificate, data, recodings) if path != data]
+    old = [path for path in _older(certificate, data, recodings, reports) if path != data]
     for path in old:
         _free(path, overwrite, inputs)
     return Claim({path: state(path) for path in (*names, *old)}, tuple(old))
 
 
-def _older(certificate: Path, data: Path, recodings: Iterable[Path]) -> Iterator[Path]:
+def _older(certificate: Path, data: Path, recodings: Iterable[Path], reports: Iterable[Path]) -> Iterator[Path]:
     """What an older release consists of besides its certificate: what that lists, if its bytes are still the same.
 
     Only names that a release at this place can have are looked for, whatever the certificate says.
@@ -319,6 +395,9 @@ def _older(certificate: Path, data: Path, recodings: Iterable[Path]) -> Iterator
     for path in dict.fromkeys(path for one in recodings for path in (one, *large_files(one))):
         if path.name in hidden and _holds(path, hidden[path.name]):
             yield path
+    certified = about.get("file_sha256")
+    if isinstance(certified, str):
+        yield from (path for path in reports if _tells_of(path, certified))
 
 
 def _listed(certificate: Path) -> Mapping[object, object]:
@@ -338,6 +417,15 @@ def _hashes(listed: object) -> dict[str, str]:
 def _holds(path: Path, digest: str) -> bool:
     with contextlib.suppress(OSError):
         return path.is_file() and not path.is_symlink() and sha256(path) == digest
+    return False
+
+
+def _tells_of(report: Path, digest: str) -> bool:
+    """Whether a file is the report of a release with this hash: it says so near its beginning."""
+    with contextlib.suppress(OSError):
+        if report.is_file() and not report.is_symlink():
+            with report.open("rb") as file:
+                return digest.encode() in file.read(4096)
     return False
 
 

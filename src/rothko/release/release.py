@@ -22,7 +22,7 @@ from rothko.data.source.source import Source
 from rothko.release.certificate import Certificate
 from rothko.release.meant import Meant
 from rothko.release.people import People
-from rothko.release.place import Place, place_of
+from rothko.release.place import Place, Reported, Reporter, place_of
 from rothko.release.recoding.recoding import Recoding
 from rothko.release.rows import Rows, columns_of, decoded
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
@@ -40,6 +40,9 @@ class TableRelease(ABC):
     two_tables: ClassVar[bool] = False
     """Whether there is a table of sensitive values beside the data."""
     classes_are: ClassVar[str] = "classes"
+
+    reporter: ClassVar[Reporter]
+    """What makes reports, which knows releases, as they do not know it: :mod:`rothko.flow` says it."""
 
     certificate: Certificate
     _source: Source
@@ -72,7 +75,12 @@ class TableRelease(ABC):
         return self._source.restore(decoded(self.arrow))
 
     def save(
-        self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False
+        self,
+        out: str | Path | Place,
+        *,
+        recoding: str | Path | bool = True,
+        report: bool | None = None,
+        overwrite: bool = False,
     ) -> Saved[Certificate]:
         """Write data and certificate to a folder, or beside a file under its name; verify what was written.
 
@@ -84,12 +92,31 @@ class TableRelease(ABC):
         recoding
             Where the recoding goes, which is not for publication: a JSON file, or a folder. True: into a folder of its
             own beside the release; False: it is not written.
+        report
+            Whether to write the report for the public beside the data; None: into a folder.
         """
         place = place_of(
             out, self._source.path, self.certificate.policy, recoding=recoding if self._recodes() else False,
-            two_tables=self.two_tables, overwrite=overwrite,
+            two_tables=self.two_tables, overwrite=overwrite, report=report, reporter=self.reporter,
         )  # fmt: skip
         return save(place, self._write)
+
+    def report(self, **options: Any) -> Reported:
+        """A report: ``.html`` is the page, ``.save("report.html")`` writes it, with the JSON of its pictures beside it.
+
+        Parameters
+        ----------
+        audience
+            ``"public"`` (the default): nothing that certificate and release do not tell; ``"steward"``: how things were
+            before, too, which is not for publication.
+        original
+            The table that was released, for the steward.
+        threshold
+            A risk above which records are counted: 0.09.
+        x, y
+            The quasi-identifiers of the painting.
+        """
+        return self.reporter(self, **options)
 
     @abstractmethod
     def _recodes(self) -> bool:

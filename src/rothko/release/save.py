@@ -29,7 +29,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from rothko.release.certificate import Seal, Sealed
 from rothko.release.place import Place
@@ -49,6 +49,10 @@ class Saved(NamedTuple, Generic[Certified]):
     certificate: Certified
     sensitive_path: Path | None = None
     """The second table, where the method releases two."""
+    report_path: Path | None = None
+    """The page of the report, where there is one."""
+    report_failed: str | None = None
+    """The kind of error, where there should be a report and it could not be made."""
 
     @property
     def recoding_files(self) -> tuple[Path, ...]:
@@ -56,6 +60,15 @@ class Saved(NamedTuple, Generic[Certified]):
         if self.recoding_path is None:
             return ()
         return tuple(self.recoding_path.with_name(name) for name in self.certificate.recoding)
+
+
+class Staged(NamedTuple):
+    """A release on its way out, as its report is made of it."""
+
+    data: Path
+    certificate: Mapping[str, Any]
+    memory: int | None = None
+    """What may be taken to read it."""
 
 
 @dataclass(slots=True)
@@ -96,6 +109,8 @@ class Unverified(Generic[Certified]):
     """Columns of a text file with cells that were escaped."""
     hashes: Mapping[Path, str] = field(default_factory=dict)
     """Of folders, which are written in parts: the hash of the list of these."""
+    memory: int | None = None
+    """What may be taken to read it again."""
 
 
 def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Saved[Certified]:
@@ -114,11 +129,29 @@ def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Sa
         seal = Seal(hashes, recoded, said_of(written.escaped), timings)
         certificate = written.certify(checked).sealed(seal)
         stage.write(place.certificate, certificate.to_json())
+        failed = _report(place, stage, Staged(files[0], certificate.to_dict(), written.memory))
         stage.commit()
     return Saved(
         place.data, place.certificate, place.recoding if recoded else None, certificate,
         place.tables[1] if len(place.tables) > 1 else None,
+        None if place.report is None or failed else place.report.page, failed,
     )  # fmt: skip
+
+
+def _report(place: Place, stage: Staging, staged: Staged) -> str | None:
+    """Write the report, where there is to be one; the kind of error where it cannot be made.
+
+    A release that is verified does not fail for that: the report is made of its files, now or at any time after.
+    """
+    if place.report is None:
+        return None
+    try:
+        told = place.report.make(staged)
+    except Exception as error:
+        return type(error).__name__
+    stage.write(place.report.page, told.html)
+    stage.write(place.report.pictures, told.json)
+    return None
 
 
 @contextmanager

@@ -110,7 +110,8 @@ class Stream:
         """
         place = place_of(out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite)
         with self._taken():
-            return save(place, self._write)
+            # A report takes one more pass over the file, which need not fit in memory.
+            return save(place.without_report(), self._write)
 
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files
@@ -130,6 +131,7 @@ class Stream:
             lambda: written.meant.verified(data, self.policy, self.limits),
             lambda checked: self.certify(checked, written.loss),
             written.escaped,
+            memory=self.limits.memory,
         )
 
     def store(self) -> StoredRelease:

@@ -139,9 +139,14 @@ class SpreadRelease(HeldRelease):
         return brought(counted).rename_columns([*shown, "records"])
 
     def save(
-        self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False
+        self,
+        out: str | Path | Place,
+        *,
+        recoding: str | Path | bool = True,
+        report: bool | None = None,
+        overwrite: bool = False,
     ) -> Saved[Certificate]:
-        """Copy the files to a folder, and verify them there."""
+        """Copy the files to a folder, and verify them there; there is no report of what is written in parts."""
         place = place_of(
             out, self._source.path, self.certificate.policy, recoding=recoding, overwrite=overwrite, in_parts=True
         )  # fmt: skip

@@ -10,8 +10,8 @@ import pytest
 
 from rothko.cli.compare import PLOTS
 from rothko.comparison.compare import TableFrontier, compare, most_private
+from rothko.comparison.pictures import draw
 from rothko.generate.census import census, census_policy
-from rothko.report.frontier import draw
 from rothko.sets import compare as compare_sets
 
 PEOPLE = census(300)
@@ -52,11 +52,11 @@ def test_sets_are_drawn_too() -> None:
         assert words in drawn["frontier.svg"]
 
 
-def test_without_matplotlib_the_command_to_install_it_is_told() -> None:
+def test_without_resvg_the_command_to_install_it_is_told() -> None:
     code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
+        "import sys; sys.modules['resvg_py'] = None\n"
         "from rothko.errors import MissingExtraError\n"
-        "try:\n    import rothko.report.frontier\n"
+        "try:\n    from rothko.comparison.pictures import need; need()\n"
         "except MissingExtraError as error:\n    print(error)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,0 +1,74 @@
+"""``rothko paint``: the classes of a release as rectangles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rothko.cli import options
+from rothko.cli.groups import grouped
+
+MEANINGS = ("density", "size", "loss")
+"""What colours stand for, beside the columns of a release."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("paint")(grouped(paint))
+
+
+def paint(
+    release: Annotated[
+        Path, typer.Argument(help="The folder, data file or certificate of a release.", show_default=False)
+    ],
+    x: options.PaintX = None,
+    y: options.PaintY = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            metavar="<what>",
+            help="What colours stand for: density, size, loss, or a column that is released as it is.",
+            autocompletion=lambda: list(MEANINGS),
+        ),
+    ] = "density",
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", metavar="<path>", help="An .svg, .png, .html or .json file."),
+    ] = "painting.svg",
+    overwrite: options.Overwrite = False,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    show_values: options.ShowValues = False,
+    debug: options.Debug = False,
+) -> None:
+    """Paint a release: its classes as rectangles over two quasi-identifiers, from its public files alone.
+
+    Where quasi-identifiers have labels without an order, the painting is a tree of rectangles. Classes that look alike
+    at this size are one rectangle, which says how many they are. Whoever points at a rectangle sees what it stands for.
+    """
+    from rothko.cli import console
+    from rothko.plots import png
+    from rothko.release.place import claim_files
+    from rothko.release.staging import staging
+    from rothko.release.write import explained
+    from rothko.report.forms import FORMS, formed
+    from rothko.report.painting import paint as make
+    from rothko.report.released import find_release, read_release
+
+    data, _ = find_release(release)
+    claim = claim_files([out], overwrite=overwrite, inputs=[data], endings=FORMS)
+    [target] = claim.before
+    if target.suffix.lower() == ".png":
+        png.need()
+    named = None if by in MEANINGS else by
+    released = read_release(release, target=named, threads=threads)
+    content = formed(make(released, x=x, y=y, by="target" if named else by), target.suffix.lower())
+    with staging(claim) as stage:
+        place = stage.place_for(target)
+        with explained(target):
+            place.write_bytes(content)
+        stage.commit()
+    console.out.print(str(target), markup=False)

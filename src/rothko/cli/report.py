@@ -1,0 +1,123 @@
+"""``rothko report``: a page about a release, for everybody or for the steward."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from rothko.cli import options
+from rothko.cli.groups import grouped
+from rothko.errors import InputError
+
+if TYPE_CHECKING:
+    from rothko.release.staging import Claim
+    from rothko.report.report import Audience
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report")(grouped(report))
+
+
+def report(
+    releases: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RELEASE...",
+            help="Folders, data files or certificates of releases.",
+            show_default=False,
+        ),
+    ],
+    audience: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="<who>",
+            help="public: what certificate and release tell; steward: how things were before, too.",
+            autocompletion=lambda: ["public", "steward"],
+        ),
+    ] = "public",
+    original: Annotated[
+        Path | None,
+        typer.Option("--original", help="The table that was released, for the steward.", show_default=False),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="The policy, where hierarchies are files beside it.",
+            show_default="the certificate's",
+        ),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option("--threshold", help="Count records whose risk is above this.", show_default="0.09"),
+    ] = None,
+    x: options.PaintX = None,
+    y: options.PaintY = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="<path>",
+            help="The page (.html); beside the release by default, the steward's in a folder of its own.",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: options.Overwrite = False,
+    threads: options.Threads = None,
+    *,
+    text: options.TextFile,
+    quiet: options.Quiet = False,
+    show_values: options.ShowValues = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a report about a release: what was asked and holds, what risk remains, what was lost, how to check it.
+
+    One HTML file that needs nothing else, and the JSON of all that is drawn in it. For the public it is made from the
+    certificate and the released file alone. For the steward, who gives the original, it has facts of the original, and
+    is not for publication.
+    """
+    from rothko.cli import console
+    from rothko.metrics.risk import THRESHOLD
+    from rothko.report.released import find_release
+    from rothko.report.report import AUDIENCES
+    from rothko.report.report import report as make
+
+    if out is not None and len(releases) > 1:
+        raise InputError("--out names one page; leave it out, and every report goes beside its release.")
+    if audience not in AUDIENCES:
+        raise InputError(f"--for must be {' or '.join(AUDIENCES)}, not {audience!r}.")
+    if original is not None and len(releases) > 1:
+        raise InputError("--original is the table of one release; report the others by themselves.")
+    limit = options.number("--threshold", threshold, 0)
+    known = "steward" if audience == "steward" else "public"
+    for release in releases:
+        data, _ = find_release(release)
+        read = [path for path in (data, original, policy) if path is not None]
+        claim = _claim(release, data, out, known, overwrite, read)
+        told = make(
+            release, audience=cast("Audience", audience), original=original, policy=policy,
+            threshold=THRESHOLD if limit is None else limit, x=x, y=y, threads=threads, csv=text.options(),
+        )  # fmt: skip
+        console.out.print(str(told.write(claim)), markup=False)
+
+
+def _claim(release: Path, data: Path, out: str | None, audience: str, overwrite: bool, read: list[Path]) -> Claim:
+    """The names of a report, looked at before any work is done."""
+    from rothko.release.place import claim_files, claim_folder, report_files, steward_folder
+
+    if out is not None:
+        return claim_files([out, Path(out).with_suffix(".json")], overwrite=overwrite, inputs=read, endings=(".html",))
+    folder = release if release.is_dir() else None
+    names = report_files(data, folder)
+    if audience == "public":
+        return claim_files(names, overwrite=overwrite, inputs=read)
+    return claim_folder(
+        steward_folder(data if folder is None else folder), [name.name for name in names], overwrite=overwrite,
+        inputs=read,
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""Which quasi-identifiers, alone and together, tell records of the original apart.
+
+Facts of the original: they are for whoever may see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.metrics.risk import THRESHOLD, Risk, risk
+from rothko.progress import count_threads, each
+
+EXTENDED = 8
+"""Pairs that triples are looked for beyond, where there are too many triples to look at all."""
+ALL_TRIPLES = 35
+"""Of seven columns: no more triples than these are all looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """Some quasi-identifiers, and the share of records that are unique by them."""
+
+    names: tuple[str, ...]
+    unique: float
+
+
+@dataclass(frozen=True, slots=True)
+class Uniqueness:
+    """How records of the original are told apart."""
+
+    whole: Risk
+    """By all quasi-identifiers."""
+    alone: dict[str, float]
+    """Share of records that are unique by one quasi-identifier."""
+    adds: dict[str, float]
+    """How much the share that is unique by all falls without it."""
+    pairs: tuple[Combination, ...]
+    """The most identifying first."""
+    triples: tuple[Combination, ...]
+    """The same; beyond the most identifying pairs, where there are many quasi-identifiers."""
+
+
+def uniqueness(
+    encoded: Encoded, *, threshold: float = THRESHOLD, most: int = 5, threads: int | None = None
+) -> Uniqueness:
+    """How many records are unique by which quasi-identifiers.
+
+    >>> import pyarrow as pa
+    >>> from rothko.data.encode import encode
+    >>> from rothko.policy.policy import Policy
+    >>> people = pa.table({"age": [20, 20, 30, 30], "sex": ["f", "m", "m", "m"]})
+    >>> found = uniqueness(encode(people, Policy.quick(["age", "sex"], qi=["age", "sex"], k=2)))
+    >>> found.whole.unique, found.alone, found.adds, found.pairs
+    (2, {'age': 0.0, 'sex': 0.25}, {'age': 0.25, 'sex': 0.5}, (Combination(names=('age', 'sex'), unique=0.5),))
+    """
+    names = [line.name for line in encoded.lines]
+    sizes = [line.size for line in encoded.lines]
+    everything = tuple(range(len(names)))
+    cores = count_threads(threads)
+
+    def shares(sets: Sequence[tuple[int, ...]]) -> list[float]:
+        return each(lambda some: unique_share(encoded.codes, sizes, some), sets, cores)
+
+    whole = risk(class_sizes(encoded.codes, sizes, everything), threshold)
+    without = shares([tuple(i for i in everything if i != one) for one in everything])
+    alone = shares([(i,) for i in everything])
+    pairs = _ranked([*combinations(everything, 2)], shares)
+    triples: list[tuple[int, ...]] = [*combinations(everything, 3)]
+    if len(triples) > ALL_TRIPLES:
+        beyond = {tuple(sorted({*pair, i})) for pair, _ in pairs[:EXTENDED] for i in everything if i not in pair}
+        triples = sorted(beyond)
+    found = _ranked(triples, shares)
+    return Uniqueness(
+        whole,
+        dict(zip(names, alone, strict=True)),
+        {name: whole.share_unique - share for name, share in zip(names, without, strict=True)},
+        tuple(Combination(tuple(names[i] for i in some), share) for some, share in pairs[:most]),
+        tuple(Combination(tuple(names[i] for i in some), share) for some, share in found[:most]),
+    )
+
+
+def _ranked(
+    sets: list[tuple[int, ...]], shares: Callable[[Sequence[tuple[int, ...]]], list[float]]
+) -> list[tuple[tuple[int, ...], float]]:
+    found = list(zip(sets, shares(sets), strict=True))
+    return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def unique_share(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> float:
+    """The share of records that no other shares all these columns with."""
+    counts = class_sizes(codes, sizes, columns)
+    return float(np.count_nonzero(counts == 1) / max(codes.shape[1], 1))
+
+
+def class_sizes(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> NDArray[np.int64]:
+    """How many records share each combination of values of these columns.
+
+    >>> class_sizes(np.array([[0, 0, 1], [2, 2, 2]], dtype=np.int32), [2, 3], [0, 1]).tolist()
+    [2, 1]
+    """
+    rows = codes.shape[1]
+    if not rows:
+        return np.empty(0, dtype=np.int64)
+    key, room = np.zeros(rows, dtype=np.int64), 1
+    for i in columns:
+        if room * sizes[i] >= 1 << 62:
+            # Too many combinations for a number: as many as there are records are enough.
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            room = rows + 1
+        key = key * sizes[i] + codes[i]
+        room *= sizes[i]
+    if room <= 4 * rows + 1024:
+        counts = np.bincount(key, minlength=1)
+        return counts[counts > 0].astype(np.int64)
+    key.sort()
+    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    return np.diff(np.append(starts, rows))

@@ -1,0 +1,255 @@
+"""Plots as SVG, from the model alone: small, with no script, and with the colours of the page that they stand on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from itertools import pairwise
+
+from rothko.plots.model import Axis, Band, Bars, Mark, Plot, Points, Rule
+from rothko.plots.palette import DARK, LIGHT, TONES, style
+from rothko.plots.ticks import ticks
+
+FONT = "system-ui,'Segoe UI',Roboto,'Liberation Sans','DejaVu Sans',sans-serif"
+LETTER = 6.6
+"""About how wide a letter of twelve pixels is."""
+LONGEST = 22
+"""Letters of a name beside an axis."""
+
+Place = Callable[[float], float]
+
+
+def drawn(plot: Plot, *, alone: bool = False) -> str:
+    """A plot as SVG.
+
+    Parameters
+    ----------
+    alone
+        As a file of its own, which brings its colours; otherwise those of the page around it count.
+    """
+    frame = _Frame(plot)
+    parts = [*frame.axes(), *(part for mark in plot.marks for part in frame.mark(mark)), *frame.key()]
+    return wrapped(plot.name, plot.title, plot.about, plot.width, frame.height, parts, alone=alone)
+
+
+def wrapped(
+    name: str, title: str, about: str, width: float, height: float, parts: Sequence[str], *, alone: bool
+) -> str:
+    """Parts of a drawing with what says to everybody, seeing or not, what they are."""
+    word = escape(name)
+    names = f' role="img" aria-labelledby="{word}-title {word}-about"'
+    if alone:
+        night = f"@media (prefers-color-scheme:dark){{:root{{{style(DARK)}}}}}"
+        names += ' xmlns="http://www.w3.org/2000/svg"'
+        parts = [f"<style>:root{{{style(LIGHT)}}}{night}</style>", *parts]
+    return (
+        f'<svg{names} viewBox="0 0 {width:g} {height:g}" font-family="{FONT}" font-size="12">'
+        f'<title id="{word}-title">{escape(title)}</title><desc id="{word}-about">{escape(about)}</desc>'
+        + "".join(parts)
+        + "</svg>"
+    )
+
+
+class _Frame:
+    """The room between the axes of a plot."""
+
+    def __init__(self, plot: Plot) -> None:
+        self.plot = plot
+        self._labels = [mark.label for mark in plot.marks if mark.label]
+        texts = [_short(text) for _, text in ticks(plot.y)]
+        self.left = 14 + LETTER * max(map(len, texts), default=1) + (16 if plot.y.title else 0)
+        self.right = plot.width - 22.0
+        self.top = 8.0
+        self._rows = self._key_rows()
+        self.height = plot.height + 18 * max(len(self._rows) - 1, 0)
+        self.bottom = plot.height - (46.0 if plot.x.title else 28.0) - (18 if self._rows else 0)
+        self.x = _scaled(plot.x, self.left, self.right)
+        self.y = _scaled(plot.y, self.bottom, self.top)
+
+    def axes(self) -> list[str]:
+        """Marks along both sides, with lines behind what is drawn where they are numbers."""
+        x, y, parts = self.plot.x, self.plot.y, []
+        for at, text in ticks(y, 5):
+            place = self.y(at)
+            if y.scale != "names":
+                parts.append(_line(self.left, place, self.right, place))
+            parts.append(_text(self.left - 6, place + 4, _short(text), "end"))
+        room = max(2, int((self.right - self.left) / 70))
+        places = ticks(x, room)
+        several = math.ceil(len(places) * 70 / (self.right - self.left)) if x.scale == "names" else 1
+        longest = max(6, int((self.right - self.left) / max(len(places), 1) * several / LETTER))
+        for number, (at, text) in enumerate(places):
+            place = self.x(at)
+            if x.scale != "names" and y.scale == "names":
+                parts.append(_line(place, self.top, place, self.bottom))
+            if number % several == 0:
+                parts.append(_text(place, self.bottom + 16, _short(text, longest), "middle"))
+        if x.title:
+            parts.append(_text((self.left + self.right) / 2, self.bottom + 34, x.title, "middle", strong=True))
+        if y.title:
+            middle = (self.top + self.bottom) / 2
+            turned = f' transform="rotate(-90 12 {middle:.1f})"'
+            parts.append(_text(12, middle, y.title, "middle", turned, strong=True))
+        return parts
+
+    def mark(self, mark: Mark) -> list[str]:
+        """What is drawn for a mark."""
+        if isinstance(mark, Bars):
+            return self._bars(mark)
+        if isinstance(mark, Points):
+            return self._points(mark)
+        if isinstance(mark, Band):
+            return [f'<path d="{self._path(mark.x, mark.y)}" {_pen(mark.tone, 7)} opacity=".28"/>']
+        return [self._rule(mark)]
+
+    def _bars(self, mark: Bars) -> list[str]:
+        base = self.x(max(self.plot.x.low, 0)) if mark.across else self.y(max(self.plot.y.low, 0))
+        along, up = (self.y, self.x) if mark.across else (self.x, self.y)
+        if mark.outline:
+            return [self._outline(mark, along, up, base)]
+        parts = []
+        for (low, high), length, tip in zip(mark.spans, mark.lengths, mark.tips, strict=True):
+            first, last = sorted((along(low), along(high)))
+            gap = min(1.0, (last - first) / 8)
+            near, far = sorted((base, up(length)))
+            box = (near, first + gap, far - near, last - first - 2 * gap)
+            if not mark.across:
+                box = (first + gap, near, last - first - 2 * gap, far - near)
+            parts.append(_rectangle(box, f'fill="var(--tone-{mark.tone % TONES})"', tip))
+        return parts
+
+    def _outline(self, mark: Bars, along: Place, up: Place, base: float) -> str:
+        """Steps over all bars, from the base and back to it; a broad one that nobody sees takes the pointer."""
+        steps: list[tuple[float, float]] = []
+        for (low, high), length in zip(mark.spans, mark.lengths, strict=True):
+            steps += [(along(low), up(length)), (along(high), up(length))]
+        if steps:
+            steps = [(steps[0][0], base), *steps, (steps[-1][0], base)]
+        points = [(b, a) if mark.across else (a, b) for a, b in steps]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        return f'<polyline points="{path}" {_pen(mark.tone, 2)}/>'
+
+    def _points(self, mark: Points) -> list[str]:
+        parts = [f'<path d="{self._path(mark.x, mark.y)}" {_pen(mark.tone, 1.8)}/>'] if mark.joined else []
+        for x, y, tip in zip(mark.x, mark.y, mark.tips, strict=True):
+            parts.append(_shape(mark.shape, self.x(x), self.y(y), mark.tone, tip))
+        return parts
+
+    def _rule(self, mark: Rule) -> str:
+        place = (self.y if mark.across else self.x)(mark.at)
+        ends = (self.left, place, self.right, place) if mark.across else (place, self.top, place, self.bottom)
+        return _line(*ends, stroke="ink", extra=' stroke-dasharray="5 4"')
+
+    def _path(self, x: Sequence[float], y: Sequence[float]) -> str:
+        return "M" + " ".join(f"{self.x(a):.1f},{self.y(b):.1f}" for a, b in zip(x, y, strict=True)) if x else ""
+
+    def _key_rows(self) -> list[list[Mark]]:
+        """Marks by the line of the key that they stand in; nothing where there is one mark, or none with a name."""
+        named = [mark for mark in self.plot.marks if mark.label]
+        if len(named) < 2:
+            return []
+        rows: list[list[Mark]] = [[]]
+        used = self.left
+        for mark in named:
+            wide = 34 + LETTER * len(mark.label)
+            if rows[-1] and used + wide > self.right:
+                rows, used = [*rows, []], self.left
+            rows[-1].append(mark)
+            used += wide
+        return rows
+
+    def key(self) -> list[str]:
+        """Which mark is which, under the plot."""
+        parts = []
+        for row, marks in enumerate(self._rows):
+            x, y = self.left, self.height - 6 - 18 * (len(self._rows) - 1 - row)
+            for mark in marks:
+                parts += [_sign(mark, x, y - 4), _text(x + 22, y, mark.label)]
+                x += 34 + LETTER * len(mark.label)
+        return parts
+
+
+def _scaled(axis: Axis, first: float, last: float) -> Place:
+    """Values of an axis → pixels."""
+    low, high = axis.low, axis.high
+    if axis.scale == "log":
+        low, high = math.log10(low), math.log10(high)
+    span = high - low or 1.0
+
+    def place(value: float) -> float:
+        at = math.log10(max(value, 1e-300)) if axis.scale == "log" else value
+        return first + (min(max(at, low), high) - low) / span * (last - first)
+
+    return place
+
+
+def _sign(mark: Mark, x: float, y: float) -> str:
+    """A mark as the key shows it."""
+    if isinstance(mark, Rule):
+        return _line(x, y, x + 16, y, stroke="ink", extra=' stroke-dasharray="5 4"')
+    if isinstance(mark, Bars) and not mark.outline:
+        return _rectangle((x, y - 5, 16, 10), f'fill="var(--tone-{mark.tone % TONES})"', "")
+    wide = 7.0 if isinstance(mark, Band) else 2.0
+    faint = ' opacity=".28"' if isinstance(mark, Band) else ""
+    line = f'<path d="M{x:.1f},{y:.1f} {x + 16:.1f},{y:.1f}" {_pen(mark.tone, wide)}{faint}/>'
+    if isinstance(mark, Points):
+        return (line if mark.joined else "") + _shape(mark.shape, x + 8, y, mark.tone, "")
+    return line
+
+
+def _shape(shape: int, x: float, y: float, tone: int, tip: str) -> str:
+    """A sign of one of six shapes around a point: colours are not all that tells lines apart."""
+    r, corners = 4.2, SHAPES[shape % len(SHAPES)]
+    fill = f'fill="var(--tone-{tone % TONES})" stroke="var(--panel)" stroke-width="1"'
+    if not corners:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" {fill}>{_tip(tip)}</circle>'
+    path = " ".join(f"{x + r * a:.1f},{y + r * b:.1f}" for a, b in corners)
+    return f'<polygon points="{path}" {fill}>{_tip(tip)}</polygon>'
+
+
+SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
+    (),
+    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
+    ((0, -1.2), (1.15, 0.9), (-1.15, 0.9)),
+    ((0, 1.2), (1.15, -0.9), (-1.15, -0.9)),
+    ((-0.5, -1.2), (0.5, -1.2), (1.2, -0.5), (1.2, 0.5), (0.5, 1.2), (-0.5, 1.2), (-1.2, 0.5), (-1.2, -0.5)),
+)
+
+
+def _rectangle(box: tuple[float, float, float, float], ink: str, tip: str) -> str:
+    x, y, wide, high = box
+    about = _tip(tip)
+    ends = f">{about}</rect>" if about else "/>"
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(wide, 0):.1f}" height="{max(high, 0):.1f}" {ink}{ends}'
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, *, stroke: str = "rule", extra: str = "") -> str:
+    return f'<path d="M{x1:.1f},{y1:.1f} {x2:.1f},{y2:.1f}" stroke="var(--{stroke})"{extra}/>'
+
+
+def _pen(tone: int, width: float) -> str:
+    return f'fill="none" stroke="var(--tone-{tone % TONES})" stroke-width="{width:g}" stroke-linejoin="round"'
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start", extra: str = "", *, strong: bool = False) -> str:
+    ink = "ink" if strong else "faint"
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="var(--{ink})"{extra}>{escape(text)}</text>'
+
+
+def _tip(text: str) -> str:
+    return f"<title>{escape(text)}</title>" if text else ""
+
+
+def _short(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def stretches(edges: Iterable[float]) -> tuple[tuple[float, float], ...]:
+    """The stretches between edges.
+
+    >>> stretches([0, 1, 3])
+    ((0, 1), (1, 3))
+    """
+    return tuple(pairwise(edges))

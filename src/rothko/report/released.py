@@ -1,0 +1,214 @@
+"""The public files of a release, read for those who look at it: its certificate and its rows, and nothing else.
+
+What is drawn and told from here tells nobody more than these files do. A file that its certificate does not vouch for
+is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rothko import json_text
+from rothko.errors import InputError, PolicyError, nearest
+from rothko.policy.policy import Policy
+from rothko.progress import count_threads
+from rothko.release.check import published_in
+from rothko.release.formats.table import ENDINGS
+from rothko.release.place import certificate_of
+from rothko.release.release import TableRelease
+from rothko.release.save import Staged
+from rothko.release.sql import Limits
+from rothko.release.staging import sha256
+from rothko.release.verify import open_table, with_long_lines
+
+FORMAT = "rothko certificate 1"
+FEW = 10
+"""Rows that are shown as they are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A column that leaves as it is, by class."""
+
+    name: str
+    meaning: str
+    """What its number says: a mean, or the share of records that have a label."""
+    totals: NDArray[np.float64]
+    """The sum over the records of each class."""
+    counts: NDArray[np.float64]
+    """Over how many records."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Released:
+    """A release, as anybody can read it."""
+
+    file: str
+    """The name of its data file."""
+    certificate: Mapping[str, Any]
+    policy: Policy
+    columns: tuple[str, ...]
+    shown: Mapping[str, tuple[str, ...]]
+    """Quasi-identifier → the columns that show it."""
+    classes: pa.Table
+    """What each class shows, as text."""
+    sizes: NDArray[np.int64]
+    """Records in each class."""
+    rows: pa.Table
+    """The first few rows."""
+    target: Target | None = None
+
+    @property
+    def records(self) -> int:
+        """All of them."""
+        return int(self.sizes.sum())
+
+    def over(self, names: tuple[str, ...]) -> NDArray[np.int64]:
+        """The sizes of the classes that some quasi-identifiers make."""
+        if set(names) == set(self.shown):
+            return self.sizes
+        columns = [column for name in names for column in self.shown[name]]
+        counted = self.classes.select(columns).append_column("", pa.array(self.sizes)).group_by(columns)
+        return np.asarray(counted.aggregate([("", "sum")])["_sum"].to_numpy(), dtype=np.int64)
+
+
+def read_release(release: Any, *, target: str | None = None, threads: int | None = None) -> Released:
+    """Read a release: its folder, its data file or its certificate, or one that is in memory.
+
+    Parameters
+    ----------
+    target
+        A column that leaves as it is, to be known by class too.
+    """
+    cores = count_threads(threads)
+    if isinstance(release, TableRelease):
+        told = release.certificate.to_dict()
+        return _read(release.arrow, told["file"] or "release", told, target, Limits(cores))
+    if isinstance(release, Staged):
+        limits = Limits(cores, release.memory)
+        return _read(release.data, release.certificate["file"], release.certificate, target, limits)
+    path, certificate = find_release(release)
+    if sha256(path) != certificate["file_sha256"]:
+        raise InputError(
+            f"{path.name} has other bytes than its certificate vouches for; it was changed, or it is not the file that "
+            "was certified."
+        )
+    return _read(path, path.name, certificate, target, Limits(cores))
+
+
+def find_release(place: str | Path) -> tuple[Path, Mapping[str, Any]]:
+    """The data file of a release and its certificate, from its folder, its file or its certificate."""
+    place = Path(place)
+    if place.is_dir() and (place / "certificate.json").is_file():
+        folder, certificate = place, place / "certificate.json"
+    elif place.name.lower().endswith(".json"):
+        folder, certificate = place.parent, place
+    elif place.name.lower().endswith(ENDINGS):
+        beside = [certificate_of(place, None), place.with_name("certificate.json")]
+        folder, certificate = place.parent, next((one for one in beside if one.is_file()), beside[0])
+    elif place.is_dir():
+        raise InputError(f"{place.name} has no certificate.json; name a folder that rothko anonymize wrote.")
+    else:
+        raise InputError(f"There is no release {place.name!r}; name its folder, its data file or its certificate.")
+    about = _certificate(certificate)
+    data = folder / str(about["file"])
+    if place.name.lower().endswith(ENDINGS) and place.is_file() and data.name != place.name:
+        raise InputError(f"{certificate.name} is that of {data.name}, not of {place.name}.")
+    if data.is_dir():
+        raise InputError(f"{data.name} is written in parts; reports and paintings are made of releases in one file.")
+    if not data.is_file():
+        raise InputError(f"{certificate.name} is that of {data.name}, which is not beside it.")
+    return data, about
+
+
+def _certificate(path: Path) -> Mapping[str, Any]:
+    try:
+        about: Any = json_text.parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            f"There is no certificate {path.name} beside the release; without it nobody vouches for what would be told."
+        ) from None
+    except (OSError, ValueError):
+        raise InputError(f"{path.name} cannot be read as a certificate.") from None
+    form = about.get("format") if isinstance(about, dict) else None
+    if form == "rothko sets certificate 1":
+        raise InputError(f"{path.name} is that of records which are sets; reports and paintings are of tables.")
+    if form != FORMAT:
+        raise InputError(f"{path.name} is no certificate that this version of rothko reads, which is {FORMAT!r}.")
+    if not isinstance(about.get("file"), str) or Path(about["file"]).name != about["file"]:
+        raise InputError(f"{path.name} names no file that it vouches for.")
+    return dict(about)
+
+
+def _read(
+    data: Path | pa.Table, file: str, certificate: Mapping[str, Any], target: str | None, limits: Limits
+) -> Released:
+    try:
+        policy = Policy.parse(certificate["policy"], where="the policy of the certificate")
+        columns = tuple(certificate["columns"])
+    except (KeyError, TypeError):
+        raise InputError("The certificate is damaged: it lacks its policy or its columns.") from None
+    shown = {name: published_in(name, columns, file, policy) for name in policy.quasi_identifiers}
+    if target is not None and target not in policy.sensitive + policy.kept:
+        told = nearest(target, policy.sensitive + policy.kept) if policy.sensitive + policy.kept else "there is none."
+        raise PolicyError(f"{target!r} is no column that the release has as it is; {told}")
+
+    def work(longest: int) -> Released:
+        with limits.connect() as connection:
+            # In the order of the file: the first rows are those that whoever opens it sees first.
+            connection.execute("SET preserve_insertion_order = true")
+            names = open_table(connection, data, set(columns), longest=longest)
+            if names != columns:
+                raise InputError(f"{file} has other columns than its certificate says.")
+            keys = {column: f"c{names.index(column)}" for some in shown.values() for column in some}
+            about = None if target is None else _target_sql(connection, target, f"c{names.index(target)}")
+            counted = _classes(connection, list(keys.values()), about)
+            rows = connection.sql(
+                f"SELECT {', '.join(f'c{i}::VARCHAR' for i in range(len(names)))} FROM released LIMIT {FEW}"
+            ).to_arrow_table()
+        sizes = np.asarray(counted["size"].to_numpy(), dtype=np.int64)
+        known = None
+        if about is not None and target is not None:
+            sums = (np.asarray(counted[name].to_numpy(), dtype=np.float64) for name in ("total", "times"))
+            known = Target(target, about.meaning, *sums)
+        classes = counted.select(list(keys.values())).rename_columns(list(keys))
+        return Released(file, certificate, policy, columns, shown, classes, sizes, rows.rename_columns(names), known)
+
+    return with_long_lines(work)
+
+
+@dataclass(frozen=True, slots=True)
+class _TargetSql:
+    meaning: str
+    total: str
+    times: str
+
+
+def _target_sql(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> _TargetSql:
+    """A number by its mean, anything else by the share of the label that most records have."""
+    number = f"TRY_CAST({column} AS DOUBLE)"
+    [(there, numbers, label)] = connection.execute(
+        f"SELECT count({column}), count({number}), mode({column}::VARCHAR) FROM released"
+    ).fetchall()
+    if there and there == numbers:
+        return _TargetSql(f"mean of {name}", f"coalesce(sum({number}), 0)", f"count({number})")
+    quoted = "'" + str(label).replace("'", "''") + "'"
+    return _TargetSql(f"share of {name} = {label}", f"count(*) FILTER ({column}::VARCHAR = {quoted})", "count(*)")
+
+
+def _classes(connection: duckdb.DuckDBPyConnection, keys: list[str], about: _TargetSql | None) -> pa.Table:
+    """What each class shows, in an order that says nothing, and how many records it has."""
+    sums = "" if about is None else f", ({about.total})::DOUBLE AS total, ({about.times})::DOUBLE AS times"
+    shown = ", ".join(f"{key}::VARCHAR AS {key}" for key in keys)
+    query = (
+        f"SELECT {shown}, size{', total, times' if sums else ''} FROM (SELECT {', '.join(keys)}, count(*) AS size{sums}"
+    )
+    return connection.sql(f"{query} FROM released GROUP BY {', '.join(keys)}) ORDER BY ALL").to_arrow_table()

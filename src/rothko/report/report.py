@@ -1,0 +1,180 @@
+"""The report: one HTML file for those who answer for a release, or use it, and the JSON of all that is drawn in it.
+
+For the public it is made from the public files alone (:mod:`rothko.report.released`), so that it cannot tell more than
+they do. For the steward, who gives the original, it tells how things were before (:mod:`rothko.report.steward`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from rothko.data.source.csv import CsvOptions
+from rothko.errors import InputError
+from rothko.metrics.risk import THRESHOLD
+from rothko.mistakes import said
+from rothko.plots.model import Picture, dump
+from rothko.policy.draft import as_policy
+from rothko.release.place import claim_files, named_file
+from rothko.release.release import TableRelease
+from rothko.release.staging import Claim, staging
+from rothko.report import figures, page, public
+from rothko.report.painting import paint
+from rothko.report.released import Released, find_release, read_release
+from rothko.report.spans import all_spans
+
+Audience = Literal["public", "steward"]
+AUDIENCES = get_args(Audience)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A page, and what is drawn in it."""
+
+    html: str = field(repr=False)
+    """The page."""
+    pictures: tuple[Picture, ...] = field(repr=False)
+    """All that is drawn in it."""
+    audience: Audience = "public"
+    release: str = ""
+    """The hash of the released file."""
+
+    @property
+    def json(self) -> str:
+        """All that is drawn, as plain data."""
+        return dump(self.pictures, release=self.release)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the page, and the JSON of its pictures beside it; where it is not for the public, for nobody else."""
+        page = named_file(path)
+        return self.write(claim_files([page, page.with_suffix(".json")], overwrite=overwrite, endings=(".html",)))
+
+    def write(self, claim: Claim) -> Path:
+        """Write the page and the JSON under two names that were looked at; the first of them."""
+        html, pictures = claim.before
+        with staging(claim) as stage:
+            for target, content in ((html, self.html), (pictures, self.json)):
+                if self.audience == "public":
+                    stage.write(target, content)
+                else:
+                    stage.write_hidden(target, content)
+            stage.commit()
+        return html
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """Pictures in the order in which they come."""
+
+    pictures: list[Picture] = field(default_factory=list)
+
+    def __call__(self, picture: Picture) -> page.Html:
+        self.pictures.append(picture)
+        return page.shown(picture)
+
+
+def report(
+    release: Any,
+    *,
+    audience: Audience = "public",
+    original: Any = None,
+    policy: Any = None,
+    threshold: float = THRESHOLD,
+    x: str | None = None,
+    y: str | None = None,
+    threads: int | None = None,
+    csv: CsvOptions | None = None,
+) -> Report:
+    """A report about a release.
+
+    Parameters
+    ----------
+    release
+        A release, or where it was saved: its folder, its data file or its certificate.
+    audience
+        ``public``: nothing that the certificate and the released file do not tell; ``steward``: how things were before,
+        too, which is not for publication and needs the original.
+    original
+        The table that was released, for the steward.
+    policy
+        The policy of the release, where it needs files for its hierarchies; that of the certificate otherwise.
+    threshold
+        A risk above which records are counted.
+    x, y
+        The quasi-identifiers of the painting.
+    """
+    if audience not in AUDIENCES:
+        raise InputError(f"A report is for the public or for the steward, not for {audience!r}.")
+    if (audience == "steward") != (original is not None):
+        raise InputError(
+            f"A report for the steward tells how things were before; give the original with {said('--original')}."
+            if audience == "steward"
+            else f"What the original tells is not for the public; ask for {said('--for', 'steward')}, or leave it out."
+        )
+    if not 0 < threshold < 1:
+        raise InputError(f"The threshold of a risk must lie between 0 and 1, not be {threshold:g}.")
+    released = read_release(release, threads=threads)
+    if not released.records:
+        raise InputError("The release has no records, and there is nothing to report.")
+    draw = _Drawn()
+    spans = all_spans(released)
+    opening = draw(paint(released, x=x, y=y, spans=spans))
+    if audience == "public":
+        columns = [figures.distribution(released, name, place) for name, place in spans.items()]
+        sections = _public(released, threshold, draw, columns)
+    else:
+        from rothko.report.steward import look_before
+
+        data = release if isinstance(release, TableRelease) else find_release(release)[0]
+        asked = None if policy is None else as_policy(policy)
+        before = look_before(original, data, released, asked, threshold, threads=threads, csv=csv)
+        sections = _steward(released, before, threshold, draw)
+    html = _page(released, opening, sections, audience)
+    return Report(html, tuple(draw.pictures), audience, released.certificate["file_sha256"] or "")
+
+
+def _public(released: Released, threshold: float, draw: _Drawn, columns: Sequence[Picture]) -> list[page.Section]:
+    return [
+        public.holds(released),
+        public.risk_section(released, threshold, draw, [], None),
+        public.lost(released, draw, [draw(one) for one in columns], [], None),
+        *_closing(released),
+    ]
+
+
+def _steward(released: Released, before: Any, threshold: float, draw: _Drawn) -> list[page.Section]:
+    from rothko.report import steward
+
+    return [
+        public.holds(released),
+        public.risk_section(released, threshold, draw, steward.told_apart(before, draw), before.unique.whole),
+        public.lost(
+            released, draw, steward.distributions(before, draw), steward.hangs_together(before, draw),
+            before.loss.workload,
+        ),
+        *_closing(released),
+    ]  # fmt: skip
+
+
+def _closing(released: Released) -> list[page.Section]:
+    return [public.rows(released), public.policy(released), public.limits(released), public.checked(released)]
+
+
+def _page(released: Released, opening: page.Html, sections: Sequence[page.Section], audience: Audience) -> str:
+    certificate = released.certificate
+    held = "Every requirement holds" if certificate["verified"] else "Not every requirement holds"
+    lead = (
+        f"{certificate['rows']:,} records in {certificate['classes']:,} classes, the smallest with "
+        f"{certificate['loss']['smallest_class']:,}. {held} in the bytes that were released."
+    )
+    if audience == "steward":
+        lead += " For the steward: this page has facts of the original, and is not for publication."
+    versions = certificate["versions"]
+    footer = [
+        f"Made from the certificate and the released file{'' if audience == 'public' else ', and from the original'}. "
+        f"rothko {versions['rothko']}, engine {certificate['engine']['name']}, seed {certificate['seed']}.",
+    ]
+    title = f"{Path(released.file).name}: a release and its protection"
+    return page.page(title, lead, opening, sections, footer, mark=certificate["file_sha256"] or "")

@@ -1,0 +1,95 @@
+"""The model of plots and what draws it."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from rothko.errors import InputError
+from rothko.plots.model import Axis, Band, Bars, Plot, Points, Rule, dump, parse
+from rothko.plots.palette import DARK, LIGHT
+from rothko.plots.png import png
+from rothko.plots.svg import drawn
+from rothko.plots.ticks import ticks
+
+PLOT = Plot(
+    "all", "Every <mark>", "What & why", Axis("x", 1, 100, "log"), Axis("y", 0, 10),
+    (
+        Bars("bars", ((1, 10), (10, 100)), (4, 10), ("one", "<two>")),
+        Bars("line", ((1, 10), (10, 100)), (5, 8), ("a", "b"), tone=1, outline=True),
+        *(Points(f"points {i}", (1, 10, 100), (0, 5, 10), ("", "tip", ""), i, i) for i in range(7)),
+        Band("band", (1, 100), (2, 3), 4),
+        Rule("rule", 50),
+        Rule("flat", 5, across=True),
+    ),
+)  # fmt: skip
+
+
+def test_a_plot_is_well_formed_and_says_what_it_is() -> None:
+    root = ElementTree.fromstring(drawn(PLOT, alone=True))
+    assert root.attrib["role"] == "img"
+    assert root.find("{*}title").text == "Every <mark>"  # type: ignore[union-attr]
+    assert root.find("{*}desc").text == "What & why"  # type: ignore[union-attr]
+    tips = [title.text for title in root.findall(".//{*}rect/{*}title")]
+    assert tips == ["one", "<two>"]
+
+
+def test_bars_reach_to_their_values() -> None:
+    plot = Plot("p", "", "", Axis("", 0, 2), Axis("", 0, 10), (Bars("", ((0, 1), (1, 2)), (5, 10), ("a", "b")),))
+    half, whole = (
+        float(one.attrib["height"])
+        for one in ElementTree.fromstring(drawn(plot, alone=True)).iter()
+        if one.tag.endswith("rect")
+    )
+    assert whole == pytest.approx(2 * half, abs=0.2)
+
+
+def test_the_model_survives_json() -> None:
+    assert parse(dump([PLOT])) == (PLOT,)
+    assert drawn(parse(dump([PLOT]))[0]) == drawn(PLOT)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": "rothko plots 1", "pictures": [{}]}', '{"format": "other"}'])
+def test_other_files_are_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse(text)
+
+
+def test_it_is_drawn_as_png() -> None:
+    assert png(drawn(PLOT, alone=True)).startswith(b"\x89PNG")
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["day", "night"])
+def test_colours_have_contrast(colours: dict[str, str]) -> None:
+    for ground in ("ground", "panel"):
+        for text in ("ink", "faint", "accent", "good", "bad"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, text
+        for number in range(8):
+            assert contrast(colours[f"tone-{number}"], colours[ground]) >= 3, number
+
+
+@pytest.mark.parametrize(
+    ("axis", "most"),
+    [
+        (Axis("", 0, 1), 6), (Axis("", -1e9, 1e9), 6), (Axis("", 3, 3), 6), (Axis("", 0.001, 5000, "log"), 6),
+        (Axis("", 9, 11, "log"), 6), (Axis("", -20000, 20000, "date"), 5), (Axis("", 100, 160, "date"), 5),
+        (Axis("", 0, 99999, digits=5), 4), (Axis("", 0, 1e-12), 5),
+    ],
+)  # fmt: skip
+def test_ticks_lie_on_the_axis_and_are_few(axis: Axis, most: int) -> None:
+    found = ticks(axis, most)
+    assert 1 <= len(found) <= most + 2
+    assert all(axis.low - 1e-9 <= at <= axis.high + 1e-9 or axis.scale == "date" for at, _ in found)
+    assert len({text for _, text in found}) == len(found)

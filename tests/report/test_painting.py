@@ -1,0 +1,145 @@
+"""Paintings: rectangles that are the classes, from public files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import rothko as rk
+from rothko.errors import InputError, PolicyError
+from rothko.plots.canvas import painted
+from rothko.plots.model import Painting
+from rothko.plots.palette import FIELDS
+from rothko.plots.png import png
+from rothko.report import painting as painting_module
+from rothko.report.painting import paint, squarified
+from rothko.report.released import read_release
+from rothko.report.spans import ends_of, spans_of
+
+RNG = np.random.default_rng(5)
+PEOPLE = {
+    "age": RNG.integers(18, 90, 500),
+    "zip": [f"{number:05d}" for number in RNG.integers(1000, 3000, 500)],
+    "colour": RNG.choice(["red", "blue", "green", "grey"], 500),
+    "shape": RNG.choice(["round", "square"], 500),
+    "cost": RNG.integers(1, 900, 500),
+    "illness": RNG.choice(["flu", "cold"], 500),
+}
+
+
+def released(*, target: str | None = None, **words: Any) -> Any:
+    asked: dict[str, Any] = {"qi": ["age", "zip"], "k": 10, "drop": [], "keep_rest": True} | words
+    table = {name: values for name, values in PEOPLE.items() if name in (*asked["qi"], "cost", "illness")}
+    return read_release(rk.anonymize(table, **asked), target=target)
+
+
+def area(painting: Painting) -> float:
+    return sum((cell.right - cell.left) * (cell.top - cell.bottom) for cell in painting.cells)
+
+
+def test_rectangles_lie_where_their_classes_do() -> None:
+    found = released(qi=["age", "cost"])
+    painting = paint(found, x="age", y="cost")
+    assert len(painting.cells) == len(found.sizes)
+    low, high = int(PEOPLE["age"].min()), int(PEOPLE["age"].max()) + 1
+    wanted = set()
+    for text in found.classes["age"].to_pylist():
+        first, last = ends_of(text)  # type: ignore[misc]
+        wanted.add((round((int(first) - low) / (high - low), 2), round((int(last) + 1 - low) / (high - low), 2)))
+    assert {(round(cell.left, 2), round(cell.right, 2)) for cell in painting.cells} <= {
+        (a + i / 100, b + j / 100) for a, b in wanted for i in (-1, 0, 1) for j in (-1, 0, 1)
+    } or all(
+        any(abs(cell.left - a) < 0.01 and abs(cell.right - b) < 0.01 for a, b in wanted) for cell in painting.cells
+    )
+    assert all(0 <= value <= 1 for cell in painting.cells for value in (cell.left, cell.right, cell.bottom, cell.top))
+
+
+def test_regions_of_two_numbers_tile_the_canvas() -> None:
+    assert area(paint(released(qi=["age", "cost"], publish="region"))) == pytest.approx(1, abs=0.02)
+
+
+def test_labels_share_the_canvas_by_their_records() -> None:
+    found = released(qi=["colour", "shape"])
+    painting = paint(found)
+    assert area(painting) == pytest.approx(1)
+    for cell in painting.cells:
+        records = int(cell.tip.rpartition("· ")[2].partition(" ")[0])
+        assert (cell.right - cell.left) * (cell.top - cell.bottom) == pytest.approx(records / 500, abs=0.002)
+
+
+def test_squares_fill_their_room_without_overlap() -> None:
+    for count in (1, 2, 7, 40):
+        areas = np.sort(RNG.random(count))[::-1]
+        boxes = squarified(areas, (0.0, 0.0, 2.0, 1.0))
+        assert sum(w * h for _, _, w, h in boxes) == pytest.approx(2)
+        grid = [(x, y) for x in np.linspace(0.013, 1.987, 41) for y in np.linspace(0.011, 0.989, 23)]
+        for px, py in grid:
+            assert sum(x <= px < x + w and y <= py < y + h for x, y, w, h in boxes) == 1
+
+
+def test_colours_follow_what_they_stand_for() -> None:
+    found = released(qi=["age", "zip"], target="cost")
+    for by in ("density", "size", "loss", "target"):
+        values = [cell.value for cell in paint(found, by=by).cells]
+        assert min(values) == 0
+        assert max(values) == 1
+    assert paint(found, by="target").legend[0] == "mean of cost"
+    assert paint(released(target="illness"), by="target").legend[0].startswith("share of illness = ")
+    bright = max(paint(found, by="size").cells, key=lambda cell: cell.value)
+    assert str(int(found.sizes.max())) in bright.tip
+
+
+def test_many_classes_are_painted_as_fewer_rectangles(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = released(k=2, qi=["age", "cost"])
+    assert len(paint(found).cells) > 150
+    monkeypatch.setattr(painting_module, "MOST", 40)
+    painting = paint(found)
+    assert len(painting.cells) <= 40 < len(found.sizes)
+    told = [cell.tip.rpartition("· ")[2] for cell in painting.cells]
+    assert sum(int(text.partition(" ")[0]) for text in told) == 500
+
+
+def test_what_cannot_be_painted_is_said() -> None:
+    found = released()
+    with pytest.raises(PolicyError, match="no quasi-identifier"):
+        paint(found, x="aeg")
+    with pytest.raises(InputError, match="Both sides"):
+        paint(found, x="age", y="age")
+    with pytest.raises(InputError, match="density, size, loss"):
+        paint(found, by="mood")
+    with pytest.raises(PolicyError, match="as it is"):
+        released(target="age")
+
+
+def test_ends_are_read_from_the_text_of_labels() -> None:
+    spans = spans_of(released(), "zip")
+    assert spans is not None
+    assert spans.axis.digits == 5
+    assert spans.words(1000, 1001) == "01000"
+    assert spans_of(released(qi=["age", "colour"]), "colour") is None
+
+
+def test_a_painting_is_drawn_as_svg_and_png() -> None:
+    painting = paint(released())
+    svg = painted(painting, alone=True)
+    root = ElementTree.fromstring(svg)
+    assert len(root.findall(".//{*}rect/{*}title")) == len(painting.cells)
+    assert png(svg, zoom=0.2).startswith(b"\x89PNG")
+    assert painted(painting, alone=True) == svg
+
+
+def test_lighter_is_more() -> None:
+    def light(colour: str) -> float:
+        return sum(part * int(colour[at : at + 2], 16) for at, part in ((1, 0.2126), (3, 0.7152), (5, 0.0722)))
+
+    assert sorted(FIELDS, key=light) == list(FIELDS)
+
+
+def test_the_picture_of_the_readme_is_what_it_was() -> None:
+    from experiments.painting import PLACE, painting
+
+    assert Path(PLACE).read_bytes() == painting()
