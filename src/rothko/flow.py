@@ -206,7 +206,7 @@ def prepare(
     chosen.check(policy, reason)
     where = None if spill_dir is None else Path(spill_dir)
     if isinstance(chosen, Spark):
-        return _spread(source, policy, chosen, reason, memory, where, seed, progress)
+        return _spread(source, policy, chosen, reason, memory, where, seed, secret, progress)
     if source.written_by:
         raise InputError(
             f"{source.label} is a query, whose result is collected in memory, and engine {name} is for what does not "
@@ -257,25 +257,31 @@ def where_it_lies(
 
 def _spread(
     source: Source, policy: Policy, engine: Spark, reason: str, memory: int | None, spill_dir: Path | None, seed: int,
-    progress: Progress,
+    secret: Secret, progress: Progress,
 ) -> Spread:  # fmt: skip
     """The flow up to verification of a table on a cluster."""
     from rothko.engines.disk.spill import Spill
+    from rothko.engines.spark.along import divide
     from rothko.engines.spark.cluster import Cluster
-    from rothko.engines.spark.run import grow
+    from rothko.engines.spark.run import grow, look
     from rothko.engines.spark.session import session_of
     from rothko.release.spark.release import Spread
 
     cluster = Cluster(session_of(source.frame))
     cluster.check()
-    grown = grow(
+    table = look(
         engine, cluster, source.frame, source.label, policy, check=partial(_possible, policy=policy), text=source.text,
         written=written_by(policy, policy.input.decimal), memory=memory, seed=seed, progress=progress,
     )  # fmt: skip
+    if policy.method.in_segments != "no":
+        grown = divide(table, policy, secret=secret, seed=seed, progress=progress)
+    else:
+        grown = grow(engine, table, policy, seed=seed, progress=progress)
+    key = None if policy.method.recodes else secret.origin
 
     def certify(checked: Verification, lost: Loss) -> Certificate:
         notes = (*source.notes, *grown.notes)
-        return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=grown.io())
+        return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=grown.io(), key=key)
 
     spill = Spill.open(spill_dir)
     spill.keep_open()

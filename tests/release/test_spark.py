@@ -232,7 +232,7 @@ def test_a_small_frame_goes_to_memory_and_comes_back_as_a_frame(spark: Any) -> N
     assert release.table.count() == 300
     with pytest.raises(PolicyError, match="sees all records at once"):
         rk.anonymize(
-            spark.createDataFrame(table), qi="age", keep=["town", "disease"], k=5, method="cluster", engine="spark"
+            spark.createDataFrame(table), qi="age", keep=["town", "disease"], k=5, method="topdown", engine="spark"
         )
     with pytest.raises(InputError, match="takes a Spark DataFrame"):
         rk.anonymize(table, qi="age", keep_rest=True, k=5, engine="spark")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -35,6 +37,16 @@ class PlainFrame:
 
     def toArrow(self) -> pa.Table:  # noqa: N802 - as Spark calls it
         return pa.concat_tables(self.partitions)
+
+
+def spread(table: pa.Table, parts: int, seed: int) -> PlainFrame:
+    """Records in an order and in partitions that are drawn; some are empty."""
+    cells = random.Random(seed)
+    order = cells.sample(range(table.num_rows), table.num_rows)
+    ends = sorted(cells.choices(range(table.num_rows + 1), k=parts - 1))
+    shuffled = table.take(pa.array(order, pa.int64()))
+    edges = [0, *ends, table.num_rows]
+    return PlainFrame(tuple(shuffled.slice(a, b - a) for a, b in pairwise(edges)))
 
 
 def batches_of(part: pa.Table) -> Batches:

@@ -96,7 +96,7 @@ class Engine:
         if self.in_memory:
             return
         method: Method = policy.method
-        if method.needs_all_records:
+        if method.needs_all_records and not (self.on_cluster and method.in_segments != "no"):
             raise PolicyError(
                 f"{method.name} sees all records at once, in memory, and engine {self.name} was "
                 f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise {said('--memory')}, or use "

@@ -117,6 +117,18 @@ class Spark(InParts):
 
     def check(self, policy: Request, reason: str) -> None:
         """Refuse what executors cannot do by themselves."""
+        method = policy.method
+        if method.needs_all_records and method.in_segments == "no":
+            raise PolicyError(
+                f"{method.name} sees all records at once, in memory, and engine {self.name} was "
+                f"{reason if reason == 'asked for' else 'chosen: ' + reason}; use mondrian, hilbert-fast or cluster, "
+                "or engine: memory."
+            )
+        if method.in_segments == "exactly" and method.repair:
+            raise PolicyError(
+                f"repair of {method.name} sees all records at once, in memory; with engine {self.name} leave it out, "
+                "or use cluster, which repairs its classes range by range."
+            )
         InParts.check(self, policy, reason)
         if policy.owner is not None:
             raise PolicyError(

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
-from rothko.methods.classes import TreeClasses
+from rothko.methods.classes import Classes
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one leaf of the top of the tree became, once it fitted in memory."""
+    """What one leaf of the top of the tree, or a segment of a curve, became, once it fitted in memory."""
 
     encoded: Encoded
-    partition: TreeClasses
-    """Its classes, by cuts of the region of that leaf."""
+    partition: Classes
+    """Its classes, by cuts of the region of that leaf where there is a tree."""
     kept: pa.Table
     """The columns that are released as they are, record by record."""
     leaf: int

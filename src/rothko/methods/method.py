@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
 from rothko.methods.classes import Classes, LocalClasses
 from rothko.methods.cluster.repair import Halves, repaired
 from rothko.methods.cluster.tuples import Tuples
+from rothko.methods.curve.curve import Mapping
 from rothko.privacy.requirement import Requirement
 from rothko.workload.tasks import Aggregate, Task
 
@@ -70,6 +71,9 @@ class Method:
     """Whether requirements may be over different sets of quasi-identifiers, each by itself."""
     merges: ClassVar[bool] = True
     """Whether two of its classes can be made one without a change to others."""
+    in_segments: ClassVar[Literal["exactly", "nearly", "no"]] = "no"
+    """Whether its classes can be made segment by segment of a curve, each where its records are brought together: by
+    :meth:`mapping` and :meth:`within`. Exactly: they are those of all records at once; nearly: none crosses a seam."""
     two_tables: ClassVar[bool] = False
     """Whether it releases the exact quasi-identifiers and, apart from them, the sensitive values: no classes."""
 
@@ -117,6 +121,24 @@ class Method:
         for task in workload:
             if not isinstance(task, self.takes):
                 raise PolicyError(self.refuses(task))
+
+    def sampled(self, rows: int) -> int:
+        """How many of so many records :meth:`mapping` looks at."""
+        return 0
+
+    def mapping(self, sample: Encoded, *, seed: int, threads: int) -> Mapping:
+        """The curve that segments are of, given a sample of the records in the order of their codes."""
+        raise NotImplementedError
+
+    def longest(self, encoded: Encoded, requirements: Sequence[Requirement]) -> int | None:
+        """Records of a segment, at most; None where all of them must be one. Of a method that is near: any number."""
+        return None
+
+    def within(
+        self, encoded: Encoded, mapping: Mapping, requirements: Sequence[Requirement], *, alike: bool, seed: int
+    ) -> Classes:
+        """The classes of the records of a segment; one, where they are all alike and too many."""
+        raise NotImplementedError
 
     def partition(
         self,

@@ -62,7 +62,13 @@ class HeldRelease(TableRelease):
     """
 
     def __init__(
-        self, certificate: Certificate, recoding: Path, data: Path, source: Source, holder: Holder, written: Written
+        self,
+        certificate: Certificate,
+        recoding: Path | None,
+        data: Path,
+        source: Source,
+        holder: Holder,
+        written: Written,
     ) -> None:
         self.certificate = certificate
         self._recoding, self._data, self._source, self._holder = recoding, data, source, holder
@@ -79,12 +85,17 @@ class HeldRelease(TableRelease):
         self._holder.close()
 
     @cached_property
-    def recoding(self) -> Recoding:
-        """φ, read when it is asked for."""
-        return Recoding.load(self._there(self._recoding))
+    def recoding(self) -> Recoding | None:
+        """φ, read when it is asked for, for methods that have one."""
+        return None if self._recoding is None else Recoding.load(self._there(self._recoding))
 
     def _recodes(self) -> bool:
-        return True
+        return self._recoding is not None
+
+    def _recode(self, out: Outgoing) -> None:
+        """Have the recoding copied, where there is one."""
+        if self._recoding is not None:
+            out.recode(partial(copied, self._there(self._recoding)))
 
     def _there(self, path: Path) -> Path:
         if not path.exists():
@@ -136,7 +147,7 @@ class StoredRelease(HeldRelease):
                 self._there(self._data), data, self._written, typed=not is_text(data), limits=self._limits,
                 escape=policy.csv.escape_formulas,
             )  # fmt: skip
-            out.recode(partial(copied, self._there(self._recoding)))
+            self._recode(out)
         return Unverified(lambda: written.meant.verified(data, policy, self._limits), self._certified, written.escaped)
 
 

@@ -27,7 +27,7 @@ from rothko.data.survey.coded import Outline
 from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
-from rothko.methods.classes import Classes, Cuts
+from rothko.methods.classes import Classes, Cuts, TreeClasses
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
@@ -193,7 +193,7 @@ class Sink:
     Parameters
     ----------
     branch
-        Takes the branch that hangs from a leaf of the top, and what its classes publish.
+        Takes the branch that hangs from a leaf of the top, and what its classes publish, where there is a recoding.
     private
         The file does not leave, and has no types yet for kept columns of a text file: they are found out.
     """
@@ -242,7 +242,8 @@ class Sink:
             noted.result()
         with timed(self.timings, "measure"):
             self.meter.add(part.encoded, partition, classes, published)
-            self._branch(part.leaf, partition.cuts, published)
+            if isinstance(partition, TreeClasses):
+                self._branch(part.leaf, partition.cuts, published)
 
     def add_class(self, part: LargeClass, known: Sums | None = None) -> None:
         """Publish a class that does not fit in memory, and append its rows to the file some at a time.
@@ -269,8 +270,9 @@ class Sink:
                 self._note_truth(published, coded.kept, classes, part.outline.encoded(coded))
         with timed(self.timings, "measure"):
             (self.meter.add_class if known is None else self.meter.add_piece)(part, found, published)
-            _, partition = found.box_of(part, part.outline.nobody())
-            self._branch(part.leaf, partition.cuts, published)
+            if of.policy.method.recodes:
+                _, partition = found.box_of(part, part.outline.nobody())
+                self._branch(part.leaf, partition.cuts, published)
 
     def _append(self, rows: Rows) -> None:
         self._first = self._first or rows.of_nobody()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,23 +11,13 @@ from hypothesis import strategies as st
 
 from rothko.data.survey.coded import Coded
 from rothko.engines.options import Spark
-from rothko.engines.spark.run import Grown, grow
+from rothko.engines.spark.run import Grown, grow, look
 from rothko.methods import Mondrian
 from rothko.methods.classes import TreeClasses
 from rothko.policy.policy import Policy
 from tests.engines.test_rothko import classes_in_memory
 from tests.strategies.tables import Case, cases, unhurried
-from tests.twins.spark_cluster import PlainCluster, PlainFrame
-
-
-def spread(table: pa.Table, parts: int, seed: int) -> PlainFrame:
-    """Records in an order and in partitions that are drawn; some are empty."""
-    cells = random.Random(seed)
-    order = cells.sample(range(table.num_rows), table.num_rows)
-    ends = sorted(cells.choices(range(table.num_rows + 1), k=parts - 1))
-    shuffled = table.take(pa.array(order, pa.int64()))
-    edges = [0, *ends, table.num_rows]
-    return PlainFrame(tuple(shuffled.slice(a, b - a) for a, b in pairwise(edges)))
+from tests.twins.spark_cluster import PlainCluster, PlainFrame, spread
 
 
 def grown(case: Case, engine: Spark, *, parts: int, seed: int, workload: Any = ()) -> tuple[Grown, PlainFrame]:
@@ -40,14 +28,15 @@ def grown(case: Case, engine: Spark, *, parts: int, seed: int, workload: Any = (
     )
     numbered = pa.table({**case.columns, "record": np.arange(len(next(iter(case.columns.values()))))})
     frame = spread(numbered, parts, seed)
-    return grow(engine, PlainCluster(), frame, "a table", policy, check=lambda _: None, seed=seed), frame
+    table = look(engine, PlainCluster(), frame, "a table", policy, check=lambda _: None, seed=seed)
+    return grow(engine, table, policy, seed=seed), frame
 
 
 def classes_of(found: Grown, frame: PlainFrame) -> set[frozenset[int]]:
     """What becomes of the leaves when each is finished."""
     classes = set()
     coded = found.coder.code(frame.toArrow())
-    place = found.tree.route({leaf.node: i for i, leaf in enumerate(found.leaves)})(coded)
+    place = found.divided.route({leaf.node: i for i, leaf in enumerate(found.leaves)})(coded)
     for i, leaf in enumerate(found.leaves):
         some = coded.take(np.flatnonzero(place == i))
         assert some.rows == leaf.rows
@@ -59,7 +48,7 @@ def classes_of(found: Grown, frame: PlainFrame) -> set[frozenset[int]]:
 
 
 def _finished(found: Grown, some: Coded, node: int) -> set[frozenset[int]]:
-    part = found.job.finish(some, found.tree, node)
+    part = found.divided.finish(some, node)
     numbers = part.kept["record"].to_numpy()[part.partition.order]
     return {frozenset(one.tolist()) for one in np.split(numbers, part.partition.starts[1:-1])}
 

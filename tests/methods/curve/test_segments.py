@@ -20,6 +20,7 @@ from rothko.generate.census import census, census_policy
 from rothko.methods import Hilbert, HilbertFast, IDistance, IDistanceFast
 from rothko.methods.curve.curve import curve_of
 from rothko.methods.curve.method import CurveMethod
+from rothko.methods.curve.sample import draw
 from rothko.methods.curve.segments import Cell, Counts, Segment, as_words, bits_at, cut, held, place, sorted_counts
 from rothko.privacy import DistinctLDiversity, KAnonymity
 from rothko.privacy.statistics import Statistics
@@ -102,7 +103,8 @@ def test_each_segment_is_grouped_as_a_table_of_its_own(method: type[CurveMethod]
     asked, encoded = method(segment=segment), case.encoded()
     found = asked.partition(encoded, case.requirements, threads=2)
     assert sorted(found.order.tolist()) == list(range(encoded.rows))
-    mapping = asked.mapping(encoded, seed=0, threads=1)
+    size = asked.sampled(encoded.rows)
+    mapping = asked.mapping(draw(encoded, size, 0, threads=1) if size else encoded, seed=0, threads=1)
     keys, curve = curve_of(mapping, encoded, threads=1)
     segments = asked._segments(encoded, keys, curve, case.requirements)
     ends = np.cumsum([0, *(one.rows for one in segments)]).tolist()
@@ -111,8 +113,7 @@ def test_each_segment_is_grouped_as_a_table_of_its_own(method: type[CurveMethod]
         # As whoever has its records, and no others, makes classes of them.
         records = np.sort(curve.order[begin:end])
         some = encoded.take(records)
-        row = curve_of(mapping, some, threads=1)[1]
-        alone = asked.along(some, row, case.requirements, alike=one.alike, threads=1)
+        alone = asked.within(some, mapping, case.requirements, alike=one.alike, seed=0)
         wanted += [records[numbers].tolist() for numbers in classes(alone)]
     assert [sorted(numbers) for numbers in classes(found)] == [sorted(numbers) for numbers in wanted]
 

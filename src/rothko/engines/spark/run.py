@@ -1,4 +1,7 @@
-"""The engine on a cluster, from a frame to the leaves that its executors finish."""
+"""The engine on a cluster, from a frame to the leaves that its executors finish.
+
+Leaves of a tree here, for methods that cut; segments of a curve in :mod:`rothko.engines.spark.along`.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,18 @@ from rothko.data.source.spark import quoted
 from rothko.data.source.written import Written
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.coder import Coder
+from rothko.engines.divided import ByTree, Divided
 from rothko.engines.driver import Driver
 from rothko.engines.engine import Io, Request
 from rothko.engines.options import Spark
 from rothko.engines.packing import Packing
-from rothko.engines.plan import budget
+from rothko.engines.plan import Budget, budget
 from rothko.engines.rothko_s import Sampling
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.records import Records
 from rothko.engines.spark.store import Leaf, SparkStore
-from rothko.engines.spark.survey import survey
+from rothko.engines.spark.survey import Surveyed, survey
 from rothko.engines.store import Job
 from rothko.engines.tree import Tree
 from rothko.progress import Progress, silent
@@ -34,20 +38,44 @@ MOST_SAMPLED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A table on a cluster whose tree is grown: what executors need to know to finish it."""
+    """A table on a cluster that is divided: what executors need to know to finish it."""
 
     records: Records
     coder: Coder
-    job: Job
-    tree: Tree
+    outline: Outline
+    divided: Divided
     leaves: tuple[Leaf, ...]
     tuples: int
     """Records that an executor can hold while classes are made of them."""
     io: Callable[[], Io]
     notes: tuple[str, ...]
+    seed: int = 0
 
 
-def grow(
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table on a cluster that was surveyed."""
+
+    records: Records
+    found: Surveyed
+    shares: Budget
+
+    @property
+    def outline(self) -> Outline:
+        """What is known of it."""
+        return self.found.settled.outline
+
+    def divided(
+        self, divided: Divided, leaves: tuple[Leaf, ...], io: Callable[[], Io], notes: tuple[str, ...], seed: int
+    ) -> Grown:
+        """The table as its executors finish it."""
+        outline, coder, before = self.found.settled
+        return Grown(
+            self.records, coder, outline, divided, leaves, self.shares.tuples, io, (*before, *notes), seed
+        )  # fmt: skip
+
+
+def look(
     engine: Spark,
     cluster: Cluster,
     frame: Any,
@@ -60,8 +88,8 @@ def grow(
     memory: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
-) -> Grown:
-    """Survey a frame and grow the tree over it, down to leaves that an executor can hold.
+) -> Table:
+    """Survey a frame.
 
     Parameters
     ----------
@@ -78,30 +106,36 @@ def grow(
     read = frame.select([quoted(name) for name in columns_read(frame.columns, policy)])
     codes = 4 * (len(policy.quasi_identifiers) + len(policy.sensitive) + len(policy.workload) + 1)
     for_sample = budget(limit, row_bytes=codes)
+    sampled = engine.samples and not policy.method.needs_all_records
     progress("survey", 0, 1)
     found = survey(
         cluster, read, label, policy, text=text, seed=seed, memory=for_sample.frequency,
-        sample=min(for_sample.tuples, MOST_SAMPLED) if engine.samples else 0, written=written,
+        sample=min(for_sample.tuples, MOST_SAMPLED) if sampled else 0, written=written,
     )  # fmt: skip
     progress("survey", 1, 1)
-    outline, coder, notes = found.settled
+    outline, coder, _ = found.settled
     check(outline)
     record = codes + -(-found.size.bytes // found.size.rows)
-    shares = budget(limit, row_bytes=record).within(engine.records_at_once)
+    records = Records.of(cluster, read, coder, Packing(outline, found.kept), written)
+    return Table(records, found, budget(limit, row_bytes=record).within(engine.records_at_once))
+
+
+def grow(engine: Spark, table: Table, policy: Request, *, seed: int = 0, progress: Progress = silent) -> Grown:
+    """Grow the tree over a table, down to leaves that an executor can hold."""
+    outline, shares = table.outline, table.shares
     job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, 1)
     chooser, _ = job.chooser()
     tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
-    records = Records.of(cluster, read, coder, Packing(outline, found.kept), written)
-    store = SparkStore(job, records, outline.rows, shares.tuples, progress=progress)
+    store = SparkStore(job, table.records, outline.rows, shares.tuples, progress=progress)
     driver = Driver(job, shares.tuples, shares.frequency)
-    first: Coded | None = found.sample
+    first: Coded | None = table.found.sample
     growth = Sampling(driver, engine.sampling, first) if engine.samples else Exhaustive(driver)
     leaves = tuple(driver.parts(growth, store, tree))
 
     def io() -> Io:
         counters = driver.counters
         return Io(
-            passes=cluster.collected.jobs,
+            passes=table.records.cluster.collected.jobs,
             repartitions=1,
             reads=None,
             writes=None,
@@ -109,4 +143,4 @@ def grow(
             pruned=counters.pruned if engine.samples else None,
         )
 
-    return Grown(records, coder, job, tree, leaves, shares.tuples, io, notes)
+    return table.divided(ByTree(job, tree), leaves, io, (), seed)

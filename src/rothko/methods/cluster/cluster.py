@@ -31,6 +31,7 @@ from rothko.data.encode import Encoded
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.repair import Halves, cut_evenly, joined, repaired, settled
 from rothko.methods.cluster.tuples import Entries, Tuples
+from rothko.methods.curve.curve import HilbertMapping, Mapping
 from rothko.methods.method import LocalMethod, Progress, flag, silent
 from rothko.methods.mondrian.mondrian import Mondrian
 from rothko.privacy.requirement import Requirement, whole_number
@@ -59,6 +60,7 @@ class Cluster(LocalMethod):
     """
 
     name: ClassVar[str] = "cluster"
+    in_segments: ClassVar[Literal["exactly", "nearly", "no"]] = "nearly"
 
     repair: bool = True
     """Move records, dissolve classes and cluster the worst anew."""
@@ -87,6 +89,18 @@ class Cluster(LocalMethod):
         shown = Halves(encoded.rows, progress)
         found = self._grouped(tuples, requirements, seed, threads, shown.made)
         return repaired(tuples, found, seed=seed, threads=threads, shown=shown)
+
+    def mapping(self, sample: Encoded, *, seed: int, threads: int) -> HilbertMapping:
+        """The Hilbert curve, along which blocks are cut, too."""
+        return HilbertMapping()
+
+    def within(
+        self, encoded: Encoded, mapping: Mapping, requirements: Sequence[Requirement], *, alike: bool, seed: int
+    ) -> LocalClasses:
+        """The clusters of the records of a segment; one, where they are all alike and too many."""
+        if alike:
+            return LocalClasses.of(encoded, np.zeros(encoded.rows, dtype=np.int64), 1)
+        return self.partition(encoded, requirements, seed=seed)
 
     def _grouped(
         self, tuples: Tuples, requirements: Sequence[Requirement], seed: int, threads: int, progress: Progress

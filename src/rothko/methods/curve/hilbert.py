@@ -37,7 +37,7 @@ class Hilbert(CurveMethod):
         if self.bits > MOST_BITS:
             raise PolicyError(f"{self.name}: bits must be at most {MOST_BITS}, not {self.bits}.")
 
-    def mapping(self, encoded: Encoded, *, seed: int, threads: int) -> HilbertMapping:
+    def mapping(self, sample: Encoded, *, seed: int, threads: int) -> HilbertMapping:
         """The curve, which is the same for all tables of these lines."""
         return HilbertMapping(self.bits)
 

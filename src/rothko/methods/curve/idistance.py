@@ -1,8 +1,9 @@
 """idistance and idistance-fast: records by the nearest of some centres, then by their distance to it.
 
 Ghinita, Karras, Kalnis, Mamoulis: Fast Data Anonymization with Low Information Loss. VLDB 2007, sections 3 to 5, with
-the mapping of Yu, Ooi, Tan, Jagadish: Indexing the Distance. VLDB 2001. Centres come from a tenth of the records and
-are put in the order of the Hilbert curve. A record's place is that of its nearest centre, plus the distance.
+the mapping of Yu, Ooi, Tan, Jagadish: Indexing the Distance. VLDB 2001. Centres come from a tenth of the records, or
+65,536 if that is less (:mod:`rothko.methods.curve.sample`), and are put in the order of the Hilbert curve. A record's
+place is that of its nearest centre, plus the distance.
 
 Where the paper is silent: the sample is clustered by k-means, begun as k-means++ does, with a few rounds; distances are
 Euclidean over coordinates from 0 to 1 (:func:`rothko.methods.curve.curve.coordinates`); centres lie so far apart on the
@@ -25,7 +26,9 @@ from rothko.progress import each
 
 CENTRES = 512
 SAMPLE = 10
-"""One of so many records is in the sample that the centres come from."""
+"""One of so many records is in the sample that the centres come from,"""
+MOST_SAMPLED = 1 << 16
+"""unless that is more than so many."""
 ROUNDS = 5
 """How often centres move to the mean of the records that they are nearest to."""
 
@@ -48,12 +51,15 @@ class IDistance(CurveMethod):
         CurveMethod.__post_init__(self)
         whole_number(self.name, "centres", self.centres, least=1)
 
-    def mapping(self, encoded: Encoded, *, seed: int, threads: int) -> IDistanceMapping:
+    def sampled(self, rows: int) -> int:
+        """How many of so many records centres come from."""
+        return min(-(-rows // SAMPLE), MOST_SAMPLED)
+
+    def mapping(self, sample: Encoded, *, seed: int, threads: int) -> IDistanceMapping:
         """The centres of a sample of the records."""
-        random = np.random.default_rng(seed)
-        sample = np.sort(random.choice(encoded.rows, -(-encoded.rows // SAMPLE), replace=False))
-        points = points_of(encoded, sample, threads=threads)
-        return IDistanceMapping(in_hilbert_order(centres_of(points, random.random(self.centres), threads)))
+        points = points_of(sample, threads=threads)
+        draws = np.random.default_rng(seed).random(self.centres)
+        return IDistanceMapping(in_hilbert_order(centres_of(points, draws, threads)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +84,7 @@ class IDistanceMapping:
 
     def keys(self, encoded: Encoded, *, threads: int) -> Keys:
         """Centre and distance in one word, then the codes."""
-        points = points_of(encoded, np.arange(encoded.rows), threads=threads)
+        points = points_of(encoded, threads=threads)
         owner, distance = _nearest(points, self.centres, threads)
         fields, below = fields_for([line.size for line in encoded.lines])
         words = np.zeros((1 + below, encoded.rows), dtype=np.uint64)
@@ -97,18 +103,18 @@ class IDistanceMapping:
         return np.diff(along, prepend=along[:1])
 
 
-def points_of(encoded: Encoded, records: NDArray[np.int64], *, threads: int) -> Floats:
-    """The coordinates of some records."""
+def points_of(encoded: Encoded, *, threads: int) -> Floats:
+    """The coordinates of records."""
     from rothko.kernels.curve.idistance import place_points
 
     tables = coordinates(encoded.lines)
     starts, joined = np.cumsum([0, *map(len, tables)]), np.concatenate(tables).astype(np.float32)
-    points = np.empty((len(records), len(tables)), dtype=np.float32)
+    records, points = np.arange(encoded.rows), np.empty((encoded.rows, len(tables)), dtype=np.float32)
 
     def compute(piece: tuple[int, int]) -> None:
         place_points(encoded.codes, joined, starts, records, *piece, points)
 
-    each(compute, pieces(len(records)), threads)
+    each(compute, pieces(encoded.rows), threads)
     return points
 
 

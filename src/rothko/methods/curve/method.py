@@ -18,6 +18,7 @@ from rothko.data.encode import Encoded
 from rothko.methods.classes import LocalClasses
 from rothko.methods.curve.curve import Curve, Keys, Mapping, curve_of
 from rothko.methods.curve.onedim import group, one_class, shares_of
+from rothko.methods.curve.sample import draw
 from rothko.methods.curve.segments import Segment, cut, held, sorted_counts
 from rothko.methods.layout import fewest
 from rothko.methods.method import LocalMethod, Progress, flag
@@ -35,6 +36,7 @@ CLASSES_IN_SEGMENT = 256
 class CurveMethod(LocalMethod):
     """Base of the methods along a curve."""
 
+    in_segments: ClassVar[Literal["exactly", "nearly", "no"]] = "exactly"
     exact: ClassVar[bool] = True
     """Whether the loss of a group is that of its box, or how far it reaches along the curve."""
 
@@ -45,10 +47,6 @@ class CurveMethod(LocalMethod):
         flag(self.name, "repair", self.repair)
         if self.segment != "auto":
             whole_number(self.name, "segment", self.segment, least=2)
-
-    def mapping(self, encoded: Encoded, *, seed: int, threads: int) -> Mapping:
-        """The curve of a table."""
-        raise NotImplementedError
 
     def longest(self, encoded: Encoded, requirements: Sequence[Requirement]) -> int | None:
         """Records of a segment, at most; None where all are one.
@@ -66,7 +64,9 @@ class CurveMethod(LocalMethod):
         self, encoded: Encoded, requirements: Sequence[Requirement], *, seed: int, threads: int, progress: Progress
     ) -> LocalClasses:
         """Group the records along the curve, segment by segment."""
-        keys, curve = curve_of(self.mapping(encoded, seed=seed, threads=threads), encoded, threads=threads)
+        size = self.sampled(encoded.rows)
+        sample = draw(encoded, size, seed, threads=threads) if size else encoded
+        keys, curve = curve_of(self.mapping(sample, seed=seed, threads=threads), encoded, threads=threads)
         segments = self._segments(encoded, keys, curve, requirements)
         del keys
         ends = np.cumsum([0, *(segment.rows for segment in segments)]).tolist()
@@ -75,16 +75,22 @@ class CurveMethod(LocalMethod):
         def work(one: tuple[Segment, tuple[int, int]]) -> LocalClasses:
             segment, span = one
             within = 1 if side_by_side > 1 else threads
-            found = self.along(encoded, curve.piece(*span), requirements, alike=segment.alike, threads=within)
+            found = self._along(encoded, curve.piece(*span), requirements, segment.alike, within)
             progress(segment.rows)
             return found
 
         return LocalClasses.joined(each(work, list(zip(segments, pairwise(ends), strict=True)), side_by_side))
 
-    def along(
-        self, encoded: Encoded, curve: Curve, requirements: Sequence[Requirement], *, alike: bool = False, threads: int
+    def within(
+        self, encoded: Encoded, mapping: Mapping, requirements: Sequence[Requirement], *, alike: bool, seed: int
     ) -> LocalClasses:
-        """The classes of a segment: of some records of a table, in the order of the curve."""
+        """The classes of the records of a segment; one, where they are all alike and too many."""
+        _, curve = curve_of(mapping, encoded, threads=1)
+        return self._along(encoded, curve, requirements, alike, 1)
+
+    def _along(
+        self, encoded: Encoded, curve: Curve, requirements: Sequence[Requirement], alike: bool, threads: int
+    ) -> LocalClasses:
         if alike:
             return one_class(encoded, curve, threads=threads)
         return group(encoded, curve, requirements, name=self.name, exact=self.exact, threads=threads)

@@ -26,18 +26,18 @@ from numpy.typing import NDArray
 
 from rothko.data.source.source import Source
 from rothko.data.source.spark_errors import understood
-from rothko.data.survey.coded import Coded
+from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
+from rothko.engines.divided import Divided
 from rothko.engines.packing import Packing, by_part
 from rothko.engines.part import LargeClass
 from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches
 from rothko.engines.spark.records import TOGETHER, VALUES, as_value, unpacked
 from rothko.engines.spark.run import Grown
 from rothko.engines.spark.store import Leaf
-from rothko.engines.store import Job
-from rothko.engines.tree import Tree
 from rothko.methods.classes import Cuts
+from rothko.methods.curve.curve import fields_for, sort_records
 from rothko.policy.policy import Policy
 from rothko.release.large_class import Sums, add_up
 from rothko.release.measured import NewMeter
@@ -70,19 +70,20 @@ class Slot(NamedTuple):
 class Making:
     """What tasks must know to finish leaves: plain data, sent to them."""
 
-    job: Job
+    outline: Outline
     policy: Policy
     coder: Coder
     packing: Packing
     names: tuple[str, ...]
     """The columns of the source, in their order."""
-    tree: Tree
+    divided: Divided
     slots: tuple[Slot, ...]
     tuples: int
     meter: NewMeter
     folder: Path
     """Where files are written, which all tasks and the driver can reach."""
     ending: str
+    seed: int = 0
     sums: Mapping[int, Sums] = field(default_factory=dict)
     """Node of a leaf that is one class and in several pieces → what is known of it."""
 
@@ -97,13 +98,17 @@ class Making:
             parts = max(1, math.ceil(2 * leaf.rows / grown.tuples)) if leaf.whole else 1
             slots += [Slot(leaf, parts)] * parts
         return cls(
-            grown.job, policy, grown.coder, grown.records.packing, tuple(names), grown.tree, tuple(slots), grown.tuples,
-            meter, folder, ending,
+            grown.outline, policy, grown.coder, grown.records.packing, tuple(names), grown.divided, tuple(slots),
+            grown.tuples, meter, folder, ending, grown.seed,
         )  # fmt: skip
 
     def file(self, slot: int) -> str:
         """The name of a file: files come in an order that the cuts fix."""
         return f"part-{slot:05d}{self.ending}"
+
+
+Branched = tuple[int, Cuts, Mapping[str, Sequence[Published]]]
+"""A leaf, the cuts below it, and what its classes publish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +118,12 @@ class Done:
     written: Written
     measured: Any
     """What :meth:`rothko.release.measured.Meter.measured` said."""
-    branch: tuple[int, Cuts, Mapping[str, Sequence[Published]]]
+    branch: Branched | None
+    """Of the recoding, where there is one."""
     file: str
     sha256: str
+    notes: tuple[str, ...] = ()
+    """What a person should know of how the classes came about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +135,7 @@ class Joined:
     measured: Any
     manifest: str
     """The hash of the list of files."""
+    notes: tuple[str, ...] = ()
 
 
 def finish(grown: Grown, making: Making, recoding: Path) -> Joined:
@@ -159,7 +168,7 @@ def _sums(grown: Grown, making: Making) -> dict[int, Sums]:
     large = [leaf for leaf in grown.leaves if leaf.whole]
     if not large:
         return {}
-    route = making.tree.route({leaf.node: i for i, leaf in enumerate(large)})
+    route = making.divided.route({leaf.node: i for i, leaf in enumerate(large)})
 
     def found(records: Iterator[Coded]) -> Iterable[tuple[int, Sums]]:
         sums: dict[int, Sums] = {}
@@ -182,8 +191,8 @@ def _sums(grown: Grown, making: Making) -> dict[int, Sums]:
 
 
 def _class(making: Making, leaf: Leaf, coded: Sequence[Coded], rows: int) -> LargeClass:
-    low, high = making.tree.low[leaf.node], making.tree.high[leaf.node]
-    return LargeClass(making.job.outline, rows, lambda: iter(coded), making.tuples, leaf.node, low, high)
+    region = making.divided.region(leaf.node)
+    return LargeClass(making.outline, rows, lambda: iter(coded), making.tuples, leaf.node, *region)
 
 
 def _routed(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -192,13 +201,13 @@ def _routed(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     parts = np.ones(len(making.slots), dtype=np.uint64)
     for i in first.values():
         parts[i] = making.slots[i].of
-    route = making.tree.route(first)
+    route = making.divided.route(first)
     alike = Alike()
     for coded in unpacked(making.packing, max(making.tuples // SHARE, 1), batches):
         slots = route(coded)
         spread = np.flatnonzero(parts[slots] > 1)
         if len(spread):
-            keys = _keys(coded.take(spread), making.job.seed)
+            keys = _keys(coded.take(spread), making.seed)
             piece = ((keys >> np.uint64(33)) + alike.number(keys)) % parts[slots[spread]]
             slots[spread] += piece.astype(np.int32)
         packed, begins = by_part(making.packing.pack(coded), slots, len(making.slots))
@@ -253,33 +262,50 @@ def _finished(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
     if not held:
         return
     number = held[0]["slot"][0].as_py()
-    [coded] = unpacked(making.packing, making.job.outline.rows + 1, iter(held))
+    [coded] = unpacked(making.packing, making.outline.rows + 1, iter(held))
     del held
     yield as_slots([number], [_written(making, number, making.slots[number], coded)])
 
 
 def _written(making: Making, number: int, slot: Slot, coded: Coded) -> Done:
     """Write the file of a leaf, or of a piece of one."""
-    branch: list[Any] = []
+    branch: list[Branched] = []
+    notes: tuple[str, ...] = ()
     name = making.file(number)
     temporary = making.folder / f".{secrets.token_hex(8)}-{name}"
     with Spill.open() as spill:
         stream = Stream(
-            parts=(), top=_no_top, policy=making.policy, outline=making.job.outline, source=_source(making.names),
-            certify=_no_certificate, spill=spill, meter=making.meter, seed=making.job.seed,
+            parts=(), top=_no_top, policy=making.policy, outline=making.outline, source=_source(making.names),
+            certify=_no_certificate, spill=spill, meter=making.meter, seed=making.seed,
         )  # fmt: skip
         try:
             with Sink(stream, temporary, lambda *given: branch.append(given), private=False) as sink:
                 if slot.of > 1:
                     sink.add_class(_class(making, slot.leaf, [coded], coded.rows), making.sums[slot.leaf.node])
                 else:
-                    sink.add(making.job.finish(coded, making.tree, slot.leaf.node))
+                    part = making.divided.finish(_in_order(making, coded), slot.leaf.node)
+                    notes = part.partition.notes
+                    sink.add(part)
                 written = sink.finish()
             digest = sha256(temporary)
             os.replace(temporary, making.folder / name)
         finally:
             temporary.unlink(missing_ok=True)
-        return Done(written, sink.meter.measured(), branch[0], name, digest)
+        return Done(written, sink.meter.measured(), branch[0] if branch else None, name, digest, notes)
+
+
+def _in_order(making: Making, coded: Coded) -> Coded:
+    """The records in an order that hangs on nothing but what they hold, where equal ones may be parted."""
+    if making.divided.top is not None:
+        return coded
+    outline = making.outline
+    columns = (*coded.codes, *coded.values.values())
+    fields, count = fields_for([*(line.size for line in outline.lines), *(d.size for d in outline.domains.values())])
+    words = np.zeros((count + 1, coded.rows), dtype=np.uint64)
+    for codes, (word, shift) in zip(columns, fields, strict=True):
+        words[word] |= codes.astype(np.uint64) << np.uint64(shift)
+    words[count] = _keys(coded, making.seed)
+    return coded.take(sort_records(words, 1))
 
 
 def _no_top() -> Cuts:
@@ -300,9 +326,9 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
     first: Written | None = None
     total, escaped, lines = Fingerprint(), set[str](), []
     numbers: list[int] = []
-    joined = set[int]()
+    joined, notes = set[int](), dict[str, None]()
     with Spill.open() as spill:
-        outline = making.job.outline
+        outline = making.outline
         meter = making.meter(making.policy, outline, spill)
         branches = Branches(outline.lines, making.policy, spill)
         for batch in batches:
@@ -313,7 +339,8 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
                 total += done.written.meant.fingerprint
                 escaped |= done.written.escaped
                 meter.take_in(done.measured)
-                if done.branch[0] not in joined:  # the pieces of a class have the same
+                notes |= dict.fromkeys(done.notes)
+                if done.branch is not None and done.branch[0] not in joined:  # the pieces of a class have the same
                     branches.add(*done.branch)
                     joined.add(done.branch[0])
                 lines.append(f"{done.sha256}  {done.file}\n")
@@ -322,7 +349,8 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
         assert numbers == sorted(set(numbers)), "two tasks have made the same"
         if total.rows != outline.rows:  # of a frame that is another each time it is asked
             raise making.coder.changed()
-        for path, content in branches.files(recoding, making.tree.cuts(outline.lines)).items():
+        top = making.divided.top
+        for path, content in ({} if top is None else branches.files(recoding, top)).items():
             write_content(content, path)
     manifest = "".join(lines)
     (making.folder / MANIFEST).write_text(manifest, encoding="utf-8")
@@ -331,5 +359,5 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
             os.unlink(entry.path)
     digest = hashlib.sha256(manifest.encode()).hexdigest()
     written = replace(first, meant=replace(first.meant, fingerprint=total, rows=total.rows), escaped=frozenset(escaped))
-    joined_all = Joined(written, meter.measured(), digest)
+    joined_all = Joined(written, meter.measured(), digest, tuple(notes))
     yield pa.record_batch({"found": pa.array([pickle.dumps(joined_all)], pa.binary())})

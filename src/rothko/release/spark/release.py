@@ -53,7 +53,8 @@ class Spread:
     ) -> Saved[Certificate]:
         """Have it written, verified and certified; see :meth:`rothko.release.release.TableRelease.save`."""
         place = place_of(
-            out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite, in_parts=True
+            out, self.source.path, self.policy, recoding=recoding if self._recodes else False, overwrite=overwrite,
+            in_parts=True,
         )  # fmt: skip
         check_ending(place.data.suffix.lower())
         return save(place, self._write)
@@ -63,11 +64,12 @@ class Spread:
         ending, recoding = data.suffix.lower(), data.with_name(RECODING)
         with timed(out.timings, "write"):
             joined, lost = self._made(data, ending, recoding)
-            out.recode(partial(copied, recoding))
-            out.recoded()
+            if self._recodes:
+                out.recode(partial(copied, recoding))
+                out.recoded()
         return Unverified(
             lambda: verify_written(self.grown.records.cluster, data, ending, joined.written.meant, self.policy),
-            lambda checked: self.certify(checked, lost),
+            lambda checked: self._certified(checked, lost, joined),
             joined.written.escaped,
             {data: joined.manifest},
         )
@@ -84,14 +86,23 @@ class Spread:
                 checked = verify_written(
                     self.grown.records.cluster, data, ".parquet", joined.written.meant, self.policy
                 )
-            certificate = self.certify(checked, lost)
+            certificate = self._certified(checked, lost, joined)
         except BaseException:
             self.spill.close()
             raise
         certificate = replace(certificate, timings=certificate.timings | timings)
         return SpreadRelease(
-            certificate, recoding, data, self.source, self.spill, joined.written, cluster
+            certificate, recoding if self._recodes else None, data, self.source, self.spill, joined.written, cluster
         )  # fmt: skip
+
+    @property
+    def _recodes(self) -> bool:
+        """Whether there is a recoding behind the classes."""
+        return bool(self.policy.method.recodes)
+
+    def _certified(self, checked: Verification, lost: Loss, joined: Joined) -> Certificate:
+        made = self.certify(checked, lost)
+        return replace(made, notes=(*made.notes, *joined.notes))
 
     def _made(self, data: Path, ending: str, recoding: Path) -> tuple[Joined, Loss]:
         with explained(data):
@@ -99,7 +110,7 @@ class Spread:
         # Tasks work in folders of their own.
         making = Making.of(self.grown, self.policy, self.source.names, self.meter, data.absolute(), ending)
         joined = finish(self.grown, making, recoding.absolute())
-        meter = self.meter(self.policy, self.grown.job.outline, self.spill)
+        meter = self.meter(self.policy, self.grown.outline, self.spill)
         meter.take_in(joined.measured)
         return joined, meter.finish()
 
@@ -110,7 +121,7 @@ class SpreadRelease(HeldRelease):
     def __init__(
         self,
         certificate: Certificate,
-        recoding: Path,
+        recoding: Path | None,
         data: Path,
         source: Source,
         holder: Holder,
@@ -148,7 +159,8 @@ class SpreadRelease(HeldRelease):
     ) -> Saved[Certificate]:
         """Copy the files to a folder, and verify them there; there is no report of what is written in parts."""
         place = place_of(
-            out, self._source.path, self.certificate.policy, recoding=recoding, overwrite=overwrite, in_parts=True
+            out, self._source.path, self.certificate.policy, recoding=recoding if self._recodes() else False,
+            overwrite=overwrite, in_parts=True,
         )  # fmt: skip
         if place.data.suffix.lower() != ".parquet":
             raise OutputError(
@@ -161,7 +173,7 @@ class SpreadRelease(HeldRelease):
         [data] = out.files
         with timed(out.timings, "write"), explained(data):
             shutil.copytree(self._there(self._data), data)
-            out.recode(partial(copied, self._there(self._recoding)))
+            self._recode(out)
         meant, policy = self._written.meant, self.certificate.policy
         return Unverified(
             lambda: verify_written(self._cluster, data, ".parquet", meant, policy), self._certified,

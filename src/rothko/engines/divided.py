@@ -1,0 +1,151 @@
+"""How records are divided into leaves, each of which is finished by itself where its records are brought together.
+
+By the leaves of a tree of cuts, which the driver has grown, or by the segments of a curve
+(:mod:`rothko.methods.curve.segments`). Plain data: it is sent to where the records lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.line import Line
+from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.part import Part
+from rothko.engines.store import Job
+from rothko.engines.tree import Tree
+from rothko.methods.classes import Classes, Cuts, Ends
+from rothko.methods.curve.curve import Mapping
+from rothko.methods.curve.segments import Segment, as_words, place
+from rothko.methods.method import Method
+from rothko.methods.ties import with_hidden_ties
+from rothko.privacy.requirement import Requirement
+from rothko.secret import Secret
+
+Route = Callable[[Coded], NDArray[np.int32]]
+"""Where records go."""
+
+
+class Divided(Protocol):
+    """How records are divided; leaves have numbers."""
+
+    @property
+    def top(self) -> Cuts | None:
+        """The top of the tree that the classes of each leaf are a branch of; None where there is none.
+
+        Where there is none, equal records may be in different classes, and leaves are finished in an order of their
+        records that hangs on nothing but what they hold.
+        """
+        ...
+
+    def route(self, numbers: dict[int, int]) -> Route:
+        """Where records go: the number that their leaf has in ``numbers``, −1 for those that it does not name."""
+        ...
+
+    def region(self, leaf: int) -> Ends:
+        """The first and the last code of a leaf on every line."""
+        ...
+
+    def finish(self, coded: Coded, leaf: int) -> Part:
+        """The classes of the records of a leaf."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ByTree:
+    """By a tree of cuts."""
+
+    job: Job
+    tree: Tree
+
+    @property
+    def top(self) -> Cuts | None:
+        """The tree."""
+        return self.tree.cuts(self.job.outline.lines)
+
+    def route(self, numbers: dict[int, int]) -> Route:
+        """Down the tree."""
+        return self.tree.route(numbers)
+
+    def region(self, leaf: int) -> Ends:
+        """That of the node."""
+        return self.tree.low[leaf], self.tree.high[leaf]
+
+    def finish(self, coded: Coded, leaf: int) -> Part:
+        """Cut to the end."""
+        return self.job.finish(coded, self.tree, leaf)
+
+
+@dataclass(frozen=True, slots=True)
+class BySegment:
+    """By the segments of a curve, the records of each of which are grouped by a local method."""
+
+    outline: Outline
+    method: Method
+    requirements: tuple[Requirement, ...]
+    mapping: Mapping
+    bits: int
+    """Of a key."""
+    segments: tuple[Segment, ...]
+    secret: Secret
+    """What decides which of several equal records goes where."""
+    seed: int = 0
+
+    @property
+    def top(self) -> Cuts | None:
+        """There is none."""
+        return None
+
+    def route(self, numbers: dict[int, int]) -> Route:
+        """Along the curve."""
+        return Along(self.outline.lines, self.mapping, [one.first for one in self.segments], self.bits, numbers)
+
+    def region(self, leaf: int) -> Ends:
+        """All codes: records of a segment may lie anywhere."""
+        sizes = np.array([line.size for line in self.outline.lines], dtype=np.int32)
+        return np.zeros_like(sizes), sizes - 1
+
+    def finish(self, coded: Coded, leaf: int) -> Part:
+        """Group the records of a segment; which of equal ones goes where, a secret of the segment decides."""
+        encoded = self.outline.encoded(coded)
+
+        def group(records: Encoded) -> Classes:
+            return self.method.within(
+                records, self.mapping, self.requirements, alike=self.segments[leaf].alike, seed=self.seed
+            )
+
+        own = Secret(self.secret.words(f"segment {leaf}", 4).tobytes())
+        return Part(encoded, with_hidden_ties(encoded, own, group), coded.kept, leaf)
+
+
+class Along:
+    """Sends records to segments by their keys: of some first keys the last that is not larger, by its number."""
+
+    def __init__(
+        self, lines: Sequence[Line], mapping: Mapping, firsts: Sequence[int], bits: int, numbers: dict[int, int]
+    ) -> None:
+        self._lines, self._mapping = tuple(lines), mapping
+        self._firsts = [*firsts]
+        self._bits = bits
+        # The last one is for keys before all.
+        self._numbers = np.full(len(firsts) + 1, -1, dtype=np.int32)
+        for i, number in numbers.items():
+            self._numbers[i] = number
+
+    def words(self, coded: Coded) -> NDArray[np.uint64]:
+        """The keys of some records."""
+        return self._mapping.keys(Encoded(self._lines, coded.codes, {}), threads=1).words
+
+    def __call__(self, coded: Coded) -> NDArray[np.int32]:
+        """The number of each record."""
+        return self.of(self.words(coded))
+
+    def of(self, words: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The number of each key."""
+        firsts = np.stack([as_words(first, self._bits, len(words)) for first in self._firsts], axis=1)
+        return np.asarray(self._numbers[place(words, firsts)])

@@ -1,0 +1,268 @@
+"""Records on a cluster, divided by the segments of a curve: jobs count keys until every segment is small enough.
+
+What the segments are follows from keys and counts (:mod:`rothko.methods.curve.segments`), so they are those of the
+memory engine. The records stay where they lie until all segments are finished at once, after one shuffle
+(:mod:`rothko.release.spark`). What comes to the driver is how many records lie in parts of the curve, what each segment
+holds of sensitive values, and, for a method that asks for one, a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.encode import Encoded
+from rothko.data.line import Line
+from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.divided import Along, BySegment
+from rothko.engines.engine import Io, Request
+from rothko.engines.spark.records import Records
+from rothko.engines.spark.run import Grown, Table
+from rothko.engines.spark.store import Leaf
+from rothko.errors import PolicyError
+from rothko.methods.curve.curve import Mapping
+from rothko.methods.curve.sample import Words, bar_for, chances_of, code_words, codes_in, drawn, smallest
+from rothko.methods.curve.segments import WORD, Cell, Segment, bits_at, cut, held
+from rothko.methods.layout import fewest
+from rothko.methods.method import Method
+from rothko.mistakes import said
+from rothko.privacy.requirement import Requirement
+from rothko.privacy.statistics import Statistics
+from rothko.progress import Progress, silent
+from rothko.secret import Secret
+
+STEP = 16
+"""Bits of a key by which a cell is divided in one job, at most,"""
+BINS = 1 << 20
+"""and into how many parts all cells are together."""
+CHUNK = 1 << 16
+"""Parts that are added up together; others are, elsewhere, at the same time."""
+TOGETHER = 1 << 18
+"""About how many records draw in one place."""
+FILLED = 0.75
+"""How much of what a task holds a segment is to have, where that is free: those that do not hold join the next."""
+
+
+def divide(table: Table, policy: Request, *, secret: Secret, seed: int = 0, progress: Progress = silent) -> Grown:
+    """Divide a table by the segments of the curve of its method."""
+    method, requirements, tuples = policy.method, tuple(policy.privacy), table.shares.tuples
+    row = Row.of(table, method, seed=seed)
+    segments = row.segments(_longest(method, row.nobody, requirements, tuples), requirements, progress)
+    for segment in segments:
+        if segment.rows > tuples and not segment.alike:
+            raise PolicyError(_too_large(method, segment.rows, tuples))
+    divided = BySegment(table.outline, method, requirements, row.mapping, row.bits, tuple(segments), secret, seed)
+    leaves = tuple(Leaf(i, one.rows, one.alike and one.rows > tuples) for i, one in enumerate(segments))
+    notes: tuple[str, ...] = ()
+    if method.in_segments == "nearly" and len(segments) > 1:
+        notes = (
+            f"{method.name} made its classes within {len(segments):,} ranges of the Hilbert curve, each as large as a "
+            "task holds; none crosses from one to the next.",
+        )
+
+    def io() -> Io:
+        return Io(passes=table.records.cluster.collected.jobs, repartitions=1, reads=None, writes=None)
+
+    return table.divided(divided, leaves, io, notes, seed)
+
+
+def _longest(method: Method, nobody: Encoded, requirements: Sequence[Requirement], tuples: int) -> int | None:
+    """Records of a segment, at most; None where all of them are one."""
+    if method.in_segments == "exactly":
+        return method.longest(nobody, requirements)
+    return max(int(FILLED * tuples), 2 * fewest(requirements))
+
+
+def _too_large(method: Method, rows: int, tuples: int) -> str:
+    smaller = f"set segment of {method.name} to less, " if method.in_segments == "exactly" else ""
+    return (
+        f"{method.name} must see {rows:,} neighbours along its curve together to meet what is asked, and a task holds "
+        f"{tuples:,} records; raise {said('--memory')}, {smaller}or use mondrian."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The records of a table on a cluster, as they lie along a curve."""
+
+    records: Records
+    outline: Outline
+    nobody: Encoded
+    mapping: Mapping
+    bits: int
+    """Of a key."""
+
+    @classmethod
+    def of(cls, table: Table, method: Method, *, seed: int) -> Row:
+        """Along the curve of a method."""
+        outline = table.outline
+        nobody = outline.encoded(outline.nobody())
+        size = method.sampled(outline.rows)
+        sample = sampled(table.records, outline, size, seed) if size else nobody
+        mapping = method.mapping(sample, seed=seed, threads=1)
+        return cls(table.records, outline, nobody, mapping, mapping.keys(nobody, threads=1).bits)
+
+    def segments(
+        self, most: int | None, requirements: Sequence[Requirement], progress: Progress = silent
+    ) -> list[Segment]:
+        """The segments, none larger than asked unless its records are alike, or it would not hold."""
+        rows = self.outline.rows
+        if most is None or rows <= most:
+            return [Segment(0, rows)]
+        progress("count", 0, 1)
+        segments = cut(rows, most, self.bits, self._counts)
+        if any(requirement.column is not None for requirement in requirements):
+            stats = self._statistics(segments, requirements)
+        else:
+            stats = Statistics(np.array([segment.rows for segment in segments]), {}, {}, {})
+        progress("count", 1, 1)
+        return held(segments, stats, requirements)
+
+    def _counts(self, cells: Sequence[Cell]) -> list[NDArray[np.int64]]:
+        """How many records lie in the parts of each of some cells, in one job."""
+        bins = Bins.of(cells, self.bits, self.nobody.lines, self.mapping)
+        sums = self.records.gather(partial(_counted, bins), _added)
+        found = np.zeros(int(bins.starts[-1]), dtype=np.int64)
+        for slot, (places, counts) in sums.items():
+            found[slot * CHUNK + places] = counts
+        return np.split(found, bins.starts[1:-1])
+
+    def _statistics(self, segments: Sequence[Segment], requirements: Sequence[Requirement]) -> Statistics:
+        """What each of some segments holds, in one job."""
+        firsts = [one.first for one in segments]
+        route = Along(self.outline.lines, self.mapping, firsts, self.bits, {i: i for i in range(len(firsts))})
+        found = self.records.gather(
+            partial(_held_by, self.outline, route, len(segments), tuple(requirements)),
+            lambda _, some: reduce(lambda a, b: a + b, some),
+        )
+        stats: Statistics = found[0]
+        return replace(stats, domains=self.outline.domains)
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Cells, divided into parts by the next bits of their keys."""
+
+    route: Along
+    """To the number of a cell; −1 for records of none."""
+    depths: NDArray[np.int64]
+    """Of the cells."""
+    steps: NDArray[np.int64]
+    """By how many bits each is divided."""
+    starts: NDArray[np.int64]
+    """Where the parts of each cell begin, and how many there are."""
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], bits: int, lines: Sequence[Line], mapping: Mapping) -> Bins:
+        """Cells in the order of their keys, divided as finely as there is room."""
+        step = max(1, min(STEP, (BINS // len(cells)).bit_length() - 1))
+        firsts, numbers = list[int](), dict[int, int]()
+        for i in sorted(range(len(cells)), key=lambda i: cells[i].first(bits)):
+            first, behind = cells[i].first(bits), (cells[i].prefix + 1) << (bits - cells[i].depth)
+            if firsts and firsts[-1] == first:
+                firsts.pop()
+            numbers[len(firsts)] = i
+            firsts += [first] if behind == 1 << bits else [first, behind]
+        depths = np.array([cell.depth for cell in cells])
+        # All of them in one word of the key.
+        steps = np.minimum(np.minimum(step, bits - depths), WORD - depths % WORD)
+        starts = np.concatenate([[0], np.cumsum(1 << steps)])
+        return cls(Along(lines, mapping, firsts, bits, numbers), depths, steps, starts)
+
+    def places(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The part of each key that is in a cell."""
+        cell = self.route.of(words)
+        found = []
+        for depth in np.unique(self.depths).tolist():
+            some = np.flatnonzero((cell >= 0) & (self.depths[cell] == depth))
+            if len(some):
+                step = int(self.steps[cell[some[0]]])
+                found.append(self.starts[cell[some]] + bits_at(words[:, some], depth, step))
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+
+
+Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Parts that have records, and how many these are."""
+
+
+def _counted(bins: Bins, records: Iterator[Coded]) -> Iterator[tuple[int, Counted]]:
+    total = np.zeros(int(bins.starts[-1]), dtype=np.int64)
+    for coded in records:
+        total += np.bincount(bins.places(bins.route.words(coded)), minlength=len(total))
+    for slot, begin in enumerate(range(0, len(total), CHUNK)):
+        some = total[begin : begin + CHUNK]
+        places = np.flatnonzero(some)
+        if len(places):
+            yield slot, (places, some[places])
+
+
+def _added(_: int, found: list[Counted]) -> Counted:
+    total = np.zeros(CHUNK, dtype=np.int64)
+    for places, counts in found:
+        total[places] += counts
+    places = np.flatnonzero(total)
+    return places, total[places]
+
+
+def _held_by(
+    outline: Outline, route: Along, segments: int, requirements: Sequence[Requirement], records: Iterator[Coded]
+) -> Iterator[tuple[int, Statistics]]:
+    total: Statistics | None = None
+    for coded in records:
+        stats = Statistics.count(route(coded), segments, outline.encoded(coded).sensitive, requirements)
+        # What the domains are the driver knows; sums are all that travels.
+        total = replace(stats, domains={}) if total is None else total + stats
+    if total is not None:
+        yield 0, total
+
+
+# ── a sample
+
+
+def sampled(records: Records, outline: Outline, size: int, seed: int) -> Encoded:
+    """The sample that the memory engine draws (:mod:`rothko.methods.curve.sample`), in one job."""
+    slots, more = 1 + outline.rows // TOGETHER, 1
+    nobody = outline.encoded(outline.nobody())
+    while True:
+        bar = bar_for(size, outline.rows, more)
+        found = records.gather(partial(_different, nobody.lines, slots), partial(_drawn, bar, seed))
+        words = np.concatenate([some for some, _ in found.values()], axis=1)
+        chances = np.concatenate([some for _, some in found.values()])
+        if len(chances) >= size or more >= outline.rows:
+            break
+        more *= 2
+    in_order = np.lexsort(words[::-1])
+    places = np.sort(smallest(chances[in_order], size))
+    return Encoded(nobody.lines, codes_in(words[:, in_order[places]], nobody), {})
+
+
+Different = tuple[Words, NDArray[np.int64]]
+"""Different records, and how often each is there."""
+
+
+def _different(lines: tuple[Line, ...], slots: int, records: Iterator[Coded]) -> Iterator[tuple[int, Different]]:
+    """The different records of a partition, some at a time, each in a slot that hangs on its codes."""
+    for coded in records:
+        words = code_words(Encoded(lines, coded.codes, {}))
+        words, times = _summed(words, np.ones(words.shape[1], dtype=np.int64))
+        slot = chances_of(words, np.zeros(len(times), dtype=np.int64), 0) % np.uint64(slots)
+        for one in np.unique(slot).tolist():
+            some = np.flatnonzero(slot == one)
+            yield one, (words[:, some], times[some])
+
+
+def _summed(words: Words, times: NDArray[np.int64]) -> Different:
+    order = np.lexsort(words[::-1])
+    words, times = words[:, order], times[order]
+    new = np.append(True, (words[:, 1:] != words[:, :-1]).any(axis=0))[: len(order)]
+    firsts = np.flatnonzero(new)
+    return words[:, firsts], np.add.reduceat(times, firsts) if len(firsts) else times
+
+
+def _drawn(bar: np.uint64, seed: int, _: int, found: list[Different]) -> tuple[Words, Words]:
+    together = _summed(np.concatenate([one for one, _ in found], axis=1), np.concatenate([one for _, one in found]))
+    return drawn(*together, bar, seed)
