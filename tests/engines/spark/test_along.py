@@ -34,7 +34,7 @@ names = pytest.mark.parametrize("name", ["hilbert", "hilbert-fast", "idistance",
 
 
 def divided(
-    case: Case, method: Any, *, parts: int = 3, seed: int = 0, fits: int | None = None
+    case: Case, method: Any, *, parts: int = 3, seed: int = 0, fits: int | None = None, memory: int | None = None
 ) -> tuple[Grown, PlainFrame]:
     specs = {name: {"role": "quasi-identifier", **spec} for name, spec in case.specs.items()}
     others = {name: {"role": "sensitive"} for name in case.columns if name not in case.specs}
@@ -44,7 +44,7 @@ def divided(
     frame = spread(numbered, parts, seed)
     engine = Spark(records_at_once=fits)
     engine.check(policy, "asked for")
-    table = look(engine, PlainCluster(), frame, "a table", policy, check=lambda _: None)
+    table = look(engine, PlainCluster(), frame, "a table", policy, check=lambda _: None, memory=memory)
     return divide(table, policy, secret=SECRET), frame
 
 
@@ -152,6 +152,10 @@ def test_what_cannot_be_done_is_refused_with_what_can() -> None:
         PolicyError, match=r"see 100 neighbours .* a task holds 30 records; raise memory=…, set segment"
     ):
         divided(k, "hilbert-fast", fits=30)
+    numbers = list(range(4_000))
+    many = Case({"q0": numbers, "s0": numbers}, {"q0": {}}, (DistinctLDiversity(l=2, of="s0"),))
+    with pytest.raises(PolicyError, match=r"'s0' has 4,001 values, too many to count in each of 1,\d+ segments"):
+        divided(many, {"hilbert-fast": {"segment": 2}}, memory=405_000_000)
     lonely = replace(k, columns={"q0": list(range(100)), "s0": [*[1.0] * 50, *[2.0] * 50]})
     asked = replace(lonely, requirements=(DistinctLDiversity(l=2, of="s0"),))
     with pytest.raises(PolicyError, match=r"cluster must see \d+ neighbours .* raise memory=…, or use mondrian"):

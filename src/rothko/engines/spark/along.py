@@ -95,6 +95,8 @@ class Row:
     mapping: Mapping
     bits: int
     """Of a key."""
+    room: int
+    """Bytes for what is counted of each segment."""
 
     @classmethod
     def of(cls, table: Table, method: Method, *, seed: int) -> Row:
@@ -104,7 +106,8 @@ class Row:
         size = method.sampled(outline.rows)
         sample = sampled(table.records, outline, size, seed) if size else nobody
         mapping = method.mapping(sample, seed=seed, threads=1)
-        return cls(table.records, outline, nobody, mapping, mapping.keys(nobody, threads=1).bits)
+        bits = mapping.keys(nobody, threads=1).bits
+        return cls(table.records, outline, nobody, mapping, bits, table.shares.frequency)
 
     def segments(
         self, most: int | None, requirements: Sequence[Requirement], progress: Progress = silent
@@ -133,6 +136,7 @@ class Row:
 
     def _statistics(self, segments: Sequence[Segment], requirements: Sequence[Requirement]) -> Statistics:
         """What each of some segments holds, in one job."""
+        self._check_room(len(segments), requirements)
         firsts = [one.first for one in segments]
         route = Along(self.outline.lines, self.mapping, firsts, self.bits, {i: i for i in range(len(firsts))})
         found = self.records.gather(
@@ -141,6 +145,17 @@ class Row:
         )
         stats: Statistics = found[0]
         return replace(stats, domains=self.outline.domains)
+
+    def _check_room(self, segments: int, requirements: Sequence[Requirement]) -> None:
+        """Refuse to count more than the driver may hold."""
+        asked = dict.fromkeys(str(one.column) for one in requirements if one.needs == "histogram" and one.column)
+        for name in asked:
+            values = self.outline.domains[name].size
+            if 8 * segments * values > self.room:
+                raise PolicyError(
+                    f"{name!r} has {values:,} values, too many to count in each of {segments:,} segments of the curve; "
+                    f"raise {said('--memory')}, or use mondrian."
+                )
 
 
 @dataclass(frozen=True, slots=True)
