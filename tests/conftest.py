@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests import compiled
+from tests.browser import CHROMIUM, LEFT_OUT
 from tests.command import rothko
 from tests.databases import in_postgres
 from tests.engine import disk_engine, engine
@@ -49,6 +50,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         os.sched_setaffinity(0, cores[worker::workers] or cores)
     if told["compile"]:
         compiled.share(worker, workers)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what a machine could not test."""
+    if CHROMIUM is None:
+        terminalreporter.write_line(LEFT_OUT)
 
 
 def pytest_collection_finish() -> None:
