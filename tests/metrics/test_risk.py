@@ -17,7 +17,7 @@ from rothko.metrics import uniqueness as uniqueness_module
 from rothko.metrics.association import associations, cramers_v, spreads
 from rothko.metrics.pair import read_pair
 from rothko.metrics.risk import risk
-from rothko.metrics.uniqueness import class_sizes, uniqueness
+from rothko.metrics.uniqueness import class_sizes, unique_share, uniqueness
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.sampled_from([0.05, 0.09, 0.1, 0.2, 0.5]))
@@ -37,6 +37,8 @@ def test_classes_of_some_columns_are_counted(rows: int, columns: int, size: int,
     wanted = sorted(Counter(map(tuple, codes.T.tolist())).values())
     for most in (size, 1 << 31):  # the larger does not fit in a number
         assert sorted(class_sizes(codes, [most] * columns, range(columns)).tolist()) == wanted
+        unique = sum(count == 1 for count in wanted) / max(rows, 1)
+        assert unique_share(codes, [most] * columns, range(columns)) == pytest.approx(unique)
 
 
 @pytest.mark.parametrize("all_triples", [35, 0])

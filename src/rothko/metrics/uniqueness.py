@@ -16,8 +16,10 @@ from rothko.data.encode import Encoded
 from rothko.metrics.risk import THRESHOLD, Risk, risk
 from rothko.progress import count_threads, each
 
-EXTENDED = 8
+EXTENDED = 4
 """Pairs that triples are looked for beyond, where there are too many triples to look at all."""
+MIXED = np.uint64(0x9E3779B97F4A7C15)
+"""The golden ratio, by which multiplicative hashing spreads keys (Knuth, TAOCP 3, 6.4)."""
 ALL_TRIPLES = 35
 """Of seven columns: no more triples than these are all looked at."""
 
@@ -93,9 +95,21 @@ def _ranked(
 
 
 def unique_share(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> float:
-    """The share of records that no other shares all these columns with."""
-    counts = class_sizes(codes, sizes, columns)
-    return float(np.count_nonzero(counts == 1) / max(codes.shape[1], 1))
+    """The share of records that no other shares all these columns with.
+
+    >>> unique_share(np.array([[0, 0, 1], [2, 2, 2]], dtype=np.int32), [2, 3], [0, 1])
+    0.3333333333333333
+    """
+    rows = codes.shape[1]
+    key, room = _keys(codes, sizes, columns)
+    if room <= _few(rows):
+        return float(np.count_nonzero(np.bincount(key) == 1) / max(rows, 1))
+    # Whoever is alone in a bucket is unique, and most are: the others alone are sorted, which takes four times as long.
+    bits = max(rows, 2).bit_length() + 2
+    bucket = (key.astype(np.uint64) * MIXED >> np.uint64(64 - bits)).astype(np.int64)
+    alone = np.bincount(bucket)[bucket] == 1
+    others = _runs(key[~alone])
+    return float((np.count_nonzero(alone) + np.count_nonzero(others == 1)) / max(rows, 1))
 
 
 def class_sizes(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> NDArray[np.int64]:
@@ -104,9 +118,16 @@ def class_sizes(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequenc
     >>> class_sizes(np.array([[0, 0, 1], [2, 2, 2]], dtype=np.int32), [2, 3], [0, 1]).tolist()
     [2, 1]
     """
+    key, room = _keys(codes, sizes, columns)
+    if room <= _few(codes.shape[1]):
+        counts = np.bincount(key).astype(np.int64)
+        return counts[counts > 0]
+    return _runs(key)
+
+
+def _keys(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+    """A number for the values that each record has in these columns, and how many such numbers there may be."""
     rows = codes.shape[1]
-    if not rows:
-        return np.empty(0, dtype=np.int64)
     key, room = np.zeros(rows, dtype=np.int64), 1
     for i in columns:
         if room * sizes[i] >= 1 << 62:
@@ -115,9 +136,16 @@ def class_sizes(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequenc
             room = rows + 1
         key = key * sizes[i] + codes[i]
         room *= sizes[i]
-    if room <= 4 * rows + 1024:
-        counts = np.bincount(key, minlength=1)
-        return counts[counts > 0].astype(np.int64)
-    key.sort()
-    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    return np.diff(np.append(starts, rows))
+    return key, room
+
+
+def _few(rows: int) -> int:
+    """So many numbers are counted one by one."""
+    return 4 * rows + 1024
+
+
+def _runs(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often each key is there."""
+    keys = np.sort(keys)
+    starts = np.flatnonzero(np.concatenate([[len(keys) > 0], keys[1:] != keys[:-1]]))
+    return np.diff(np.append(starts, len(keys)))
