@@ -188,7 +188,9 @@ def test_the_workload_page_says_what_is_refused_and_what_to_write() -> None:
 # ── Python blocks and links
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "workload.md", "metrics.md", "sets.md", "reference/python.md"])
+@pytest.mark.parametrize(
+    "name", ["tutorial.md", "coming-from.md", "workload.md", "metrics.md", "sets.md", "reference/python.md"]
+)
 def test_python_blocks_run_and_print_what_they_say(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
