@@ -12,9 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
+from rothko.engines.spark.along import divide
+from rothko.engines.spark.run import look
 from rothko.flow import prepare
+from rothko.metrics.meter import LossMeter
+from rothko.release.spark import finish
+from rothko.release.spark.finish import Making
 from rothko.release.spark.release import Spread
+from rothko.secret import Secret
 from tests.spark import spark
+from tests.twins.spark_cluster import PlainCluster, spread
 
 __all__ = ["spark"]
 
@@ -92,6 +99,28 @@ def test_equal_records_are_one_class_in_pieces_and_others_are_parted_by_a_secret
         plain = rk.anonymize(table, asked).arrow
         assert rows_of(release.arrow.select(["age"])) == rows_of(plain.select(["age"]))
         assert rows_of(release.arrow.select(["note"])) == rows_of(plain.select(["note"]))
+
+
+def test_a_task_that_is_done_again_parts_equal_records_alike(tmp_path: Path) -> None:
+    """In whatever order they come; and otherwise where the secret is another."""
+    random = np.random.default_rng(2)
+    table = pa.table({"age": random.integers(0, 150, 400), "note": random.permutation(400)})
+    asked = rk.Policy.quick(table.column_names, qi="age", keep="note", k=4)
+    asked = asked.but(method={"hilbert-fast": {"segment": 200}}, engine=on_spark())
+    hashes: dict[bytes, set[str]] = {}
+    for key in (bytes(16), bytes(range(16))):
+        found = look(asked.engine, PlainCluster(), spread(table, 3, 0), "a table", asked, check=lambda _: None)
+        grown = divide(found, asked, secret=Secret(key))
+        making = Making.of(grown, asked, table.column_names, LossMeter, tmp_path, ".parquet")
+        coded = grown.coder.code(table)
+        here = np.flatnonzero(grown.divided.route({0: 0})(coded) == 0)
+        assert 50 < len(here) < 400
+        for _ in range(2):
+            again = coded.take(random.permutation(here))
+            hashes.setdefault(key, set()).add(finish._written(making, 0, making.slots[0], again).sha256)
+    one, other = hashes.values()
+    assert len(one) == len(other) == 1
+    assert one != other
 
 
 def test_cluster_makes_its_classes_within_ranges(spark: Any) -> None:

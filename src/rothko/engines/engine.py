@@ -91,16 +91,23 @@ class Engine:
     on_cluster: ClassVar[bool] = False
     """Whether the records, and the release, stay where others hold them."""
 
+    def can_run(self, method: Method) -> bool:
+        """Whether it need not hold all records at once for a method, or does."""
+        return self.in_memory or not method.needs_all_records
+
+    def _instead(self) -> str:
+        """What to do where it cannot."""
+        return f"raise {said('--memory')}, or use mondrian"
+
     def check(self, policy: Request, reason: str) -> None:
         """Refuse what it cannot do, with an engine or a method that can, given why it was chosen."""
         if self.in_memory:
             return
         method: Method = policy.method
-        if method.needs_all_records and not (self.on_cluster and method.in_segments != "no"):
+        if not self.can_run(method):
             raise PolicyError(
                 f"{method.name} sees all records at once, in memory, and engine {self.name} was "
-                f"{reason if reason == 'asked for' else 'chosen: ' + reason}; raise {said('--memory')}, or use "
-                "mondrian."
+                f"{reason if reason == 'asked for' else 'chosen: ' + reason}; {self._instead()}."
             )
         if method.needs_order:
             raise PolicyError(

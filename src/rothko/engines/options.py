@@ -10,6 +10,7 @@ from typing import ClassVar, get_args
 
 from rothko.engines.engine import Engine, Request
 from rothko.errors import PolicyError
+from rothko.methods.method import Method
 from rothko.privacy.confidence import Test
 from rothko.privacy.requirement import number, whole_number
 from rothko.workload.tasks import models
@@ -115,21 +116,23 @@ class Spark(InParts):
         """How samples are judged."""
         return RothkoS(test=self.test, alpha=self.alpha)
 
+    def can_run(self, method: Method) -> bool:
+        """Also those whose records are brought together segment by segment."""
+        return not method.needs_all_records or method.in_segments != "no"
+
+    def _instead(self) -> str:
+        """Nothing is gained by more memory."""
+        return "use mondrian, hilbert-fast or cluster, or engine: memory"
+
     def check(self, policy: Request, reason: str) -> None:
         """Refuse what executors cannot do by themselves."""
+        InParts.check(self, policy, reason)
         method = policy.method
-        if method.needs_all_records and method.in_segments == "no":
-            raise PolicyError(
-                f"{method.name} sees all records at once, in memory, and engine {self.name} was "
-                f"{reason if reason == 'asked for' else 'chosen: ' + reason}; use mondrian, hilbert-fast or cluster, "
-                "or engine: memory."
-            )
         if method.in_segments == "exactly" and method.repair:
             raise PolicyError(
                 f"repair of {method.name} sees all records at once, in memory; with engine {self.name} leave it out, "
                 "or use cluster, which repairs its classes range by range."
             )
-        InParts.check(self, policy, reason)
         if policy.owner is not None:
             raise PolicyError(
                 f"engine {self.name} does not count people (of: {policy.owner}) yet; use engine: rothko-t or rothko-s."

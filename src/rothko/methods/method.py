@@ -64,7 +64,7 @@ class Method:
     name: ClassVar[str]
     """The name in a policy."""
     needs_all_records: ClassVar[bool] = True
-    """Whether it sees all records at once, and so runs in memory alone."""
+    """Whether it sees all records at once, and so runs in memory alone, unless it goes :attr:`in_segments`."""
     takes: ClassVar[tuple[type[Task], ...]] = (Task,)
     """The tasks of a workload that its classes can be made for."""
     keeps_sets: ClassVar[bool] = False
