@@ -152,7 +152,7 @@ SHARED = {
         "warm",
     ],
     "a format, read and written": ["arrow", "csv", "parquet"],
-    "of tables, and of sets": ["method", "publish", "records", "release", "verify", "write"],
+    "of tables, and of sets": ["certificate", "finish", "method", "publish", "records", "release", "verify", "write"],
     "a method, and its kernel": ["anatomy", "cluster", "hilbert", "idistance", "k1", "mondrian", "refine", "topdown"],
     "a step, and its kernel": ["cube", "frequency", "grow", "lookup", "lsh", "onedim", "repair", "two_phase"],
     "intervals of codes: around records, and of a predicate": ["boxes"],

@@ -242,16 +242,14 @@ def where_it_lies(
     asked = engine or ("auto" if policy is None else policy.engine.name)
     if asked != Spark.name:
         return data
+    from rothko.engines.spark.read import not_for_spark, open_by_spark
+
     if isinstance(data, str | Path):
-        from rothko.engines.spark.read import open_by_spark
         from rothko.engines.spark.session import session
 
         return open_by_spark(session(spark_master), data, csv if policy is None else policy.input.options(csv))
     if not is_frame(data) and not (isinstance(data, Source) and data.frame is not None):
-        raise InputError(
-            f"engine spark takes a Spark DataFrame, or a path or table that Spark reads, not a {type(data).__name__}; "
-            "turn it into one with session.createDataFrame, or use engine: auto."
-        )
+        raise not_for_spark(data)
     return data
 
 

@@ -17,7 +17,7 @@ import rothko as rk
 from rothko.errors import InputError, OutputError, PolicyError, VerificationError
 from rothko.flow import prepare
 from rothko.release.spark import finish as finishing
-from rothko.release.spark.finish import MANIFEST
+from rothko.release.spark.parts import MANIFEST
 from rothko.release.spark.release import Spread, SpreadRelease
 from tests.spark import spark
 

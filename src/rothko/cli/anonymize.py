@@ -81,15 +81,7 @@ def anonymize(
         Path | None,
         typer.Option("--spill-dir", help="Where engines on disk make their private folder.", show_default=False),
     ] = None,
-    spark_master: Annotated[
-        str | None,
-        typer.Option(
-            "--spark-master",
-            metavar="<url>",
-            help="Where engine spark runs: local[*], spark://…, yarn, k8s://…, or sc://… for Spark Connect.",
-            show_default="local[*]",
-        ),
-    ] = None,
+    spark_master: options.SparkMaster = None,
     text: options.TextFile,
     recoding: Annotated[
         str | None,

@@ -81,6 +81,15 @@ Debug = Annotated[
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Cores to use; all by default.", show_default=False)
 ]
+SparkMaster = Annotated[
+    str | None,
+    typer.Option(
+        "--spark-master",
+        metavar="<url>",
+        help="Where engine spark runs: local[*], spark://…, yarn, k8s://…, or sc://… for Spark Connect.",
+        show_default="local[*]",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.")]
 KeyFile = Annotated[
     Path | None,

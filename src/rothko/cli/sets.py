@@ -58,6 +58,23 @@ def sets(
             "--seed", help="The same seed gives the same bytes; a secret one by default for (k,1).", show_default="0"
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            help="memory, or spark for set-mondrian on a cluster.",
+            autocompletion=lambda: ["memory", "spark"],
+        ),
+    ] = "memory",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            help="With engine spark: what the Python of a task, or of the driver, may take.",
+            show_default="1GB",
+        ),
+    ] = None,
+    spark_master: options.SparkMaster = None,
     threads: options.Threads = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
@@ -73,17 +90,18 @@ def sets(
     from rothko.cli import console
     from rothko.sets import prepare
     from rothko.sets.methods import as_method
+    from rothko.sets.release import as_engine
     from rothko.sets.write import free_place
 
     reading = how.reading(delimiter, encoding)
     least = options.whole("--k", k, 2)
     chosen = as_method({method: options.parameters("--option", option)})
     read = [data] if how.utility is None else [data, how.utility]
-    place = free_place(out, inputs=read, overwrite=overwrite)
+    place = free_place(out, inputs=read, overwrite=overwrite, in_parts=as_engine(engine).on_cluster)
     with console.progress(quiet=as_json) as report:
         release = prepare(
-            data, k=least, method=chosen, utility=how.utility, reading=reading, of=of, seed=seed, threads=threads,
-            progress=report,
+            data, k=least, method=chosen, utility=how.utility, reading=reading, of=of, seed=seed, engine=engine,
+            threads=threads, memory=memory, spark_master=spark_master, progress=report,
         )  # fmt: skip
         report("save", 0, 1)
         saved = release.save(place, delimiter=_between(reading))

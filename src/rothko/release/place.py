@@ -143,12 +143,14 @@ class Place:
         return cls(tables, certificate, None if recoding is False else asked, claim, told)
 
     @classmethod
-    def of_file(cls, data: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Place:
-        """The place of a release in a file of any ending that has no recoding."""
+    def of_file(
+        cls, data: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = (), in_parts: bool = False
+    ) -> Place:
+        """The place of a release in a file of any ending that has no recoding, or in a folder under such a name."""
         data = named_file(data)
         certificate, own = certificate_of(data, None), recoding_place(data)
         names = [data, certificate, own, *large_files(own)]
-        claim = _claim(names, certificate, data, (own,), (), overwrite, tuple(inputs))
+        claim = _claim(names, certificate, data, (own,), (), overwrite, tuple(inputs), in_parts=in_parts)
         _writable(data.parent)
         return cls((data,), certificate, None, claim)
 

@@ -55,24 +55,14 @@ class Written:
     """Columns of a text file with cells that were escaped."""
 
 
-class HeldRelease(TableRelease):
-    """A release in a private folder; it has what a :class:`~rothko.release.release.Release` has.
+class Holding:
+    """What lies in a private folder.
 
     Use it in a ``with``, or close it, to remove the folder; it is removed at the latest when the object is gone.
     """
 
-    def __init__(
-        self,
-        certificate: Certificate,
-        recoding: Path | None,
-        data: Path,
-        source: Source,
-        holder: Holder,
-        written: Written,
-    ) -> None:
-        self.certificate = certificate
-        self._recoding, self._data, self._source, self._holder = recoding, data, source, holder
-        self._written = written
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
 
     def __enter__(self) -> Self:
         return self
@@ -83,6 +73,31 @@ class HeldRelease(TableRelease):
     def close(self) -> None:
         """Remove what was written."""
         self._holder.close()
+
+    def _there(self, path: Path) -> Path:
+        if not path.exists():
+            raise InputError(
+                "The release was closed, and its file is gone; anonymize the table again, or save it first."
+            )
+        return path
+
+
+class HeldRelease(Holding, TableRelease):
+    """A release in a private folder; it has what a :class:`~rothko.release.release.Release` has."""
+
+    def __init__(
+        self,
+        certificate: Certificate,
+        recoding: Path | None,
+        data: Path,
+        source: Source,
+        holder: Holder,
+        written: Written,
+    ) -> None:
+        super().__init__(holder)
+        self.certificate = certificate
+        self._recoding, self._data, self._source = recoding, data, source
+        self._written = written
 
     @cached_property
     def recoding(self) -> Recoding | None:
@@ -96,13 +111,6 @@ class HeldRelease(TableRelease):
         """Have the recoding copied, where there is one."""
         if self._recoding is not None:
             out.recode(partial(copied, self._there(self._recoding)))
-
-    def _there(self, path: Path) -> Path:
-        if not path.exists():
-            raise InputError(
-                "The release was closed, and its file is gone; anonymize the table again, or save it first."
-            )
-        return path
 
 
 class StoredRelease(HeldRelease):

@@ -15,10 +15,11 @@ Datasets" (Vanderbilt, 2011).
 from __future__ import annotations
 
 from rothko.sets.bench import SetFrontier, SetTrial, compare
+from rothko.sets.certificate import SavedSets
 from rothko.sets.files import Reading, read_records
 from rothko.sets.publish import SetMetrics
 from rothko.sets.records import Records
-from rothko.sets.release import SavedSets, SetRelease, anonymize, prepare
+from rothko.sets.release import SetRelease, anonymize, prepare
 
 __all__ = [
     "Reading",

@@ -158,7 +158,7 @@ def compare(
             return {"metrics": release.metrics, "achieved": release.certificate["requirement"]["achieved"]}
 
         bench: Bench[Asked, Shown, SetTrial] = Bench(
-            rows=records.count, timings=timings, check=lambda asked: check_feasible(records, asked[1]), group=run,
+            rows=records.count, timings=timings, check=lambda asked: check_feasible(records.count, asked[1]), group=run,
             measure=measure, repeat=repeat,
         )  # fmt: skip
         trials = [

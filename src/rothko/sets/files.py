@@ -319,7 +319,7 @@ def read_lines(path: Path, *, delimiter: str | None = None, encoding: str | None
         if encoding is not None:
             unpacked = cast(BinaryIO, codecs.EncodedFile(unpacked, "utf-8", encoding))
         for lines in _blocks(unpacked, path.name):
-            some, counts = _split(lines, delimiter, numbers)
+            some, counts = split_lines(pa.array(lines, pa.large_string()), delimiter, numbers)
             items.append(some)
             lengths.append(counts)
     return _put_together(items, lengths, numbers)
@@ -377,15 +377,14 @@ def _text(block: bytes, name: str, lines: int) -> str:
         ) from None
 
 
-def _split(
-    lines: list[str], delimiter: str | None, numbers: dict[str, int]
+def split_lines(
+    lines: pa.Array, delimiter: str | None, numbers: dict[str, int]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The items of each line as numbers; names that are new get the next ones."""
-    column = pa.array(lines, pa.large_string())
+    """The items of each line as numbers, and how many each has; names that are new get the next numbers."""
     parts = (
-        pc.utf8_split_whitespace(pc.utf8_trim_whitespace(column))
+        pc.utf8_split_whitespace(pc.utf8_trim_whitespace(lines))
         if delimiter is None
-        else pc.split_pattern(column, delimiter)
+        else pc.split_pattern(lines, delimiter)
     )
     texts = pc.utf8_trim_whitespace(parts.flatten())
     encoded = pc.dictionary_encode(texts)

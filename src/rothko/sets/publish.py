@@ -6,8 +6,9 @@ about the order of the input.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -42,9 +43,37 @@ class SetMetrics:
     empty: int
     """Records that publish no item."""
 
+    @classmethod
+    def of(cls, kept: Kept, frequencies: NDArray[np.int64], utility: NDArray[np.float64]) -> SetMetrics:
+        """What is kept of records in which items of some utility have been that often."""
+        total, instances = float(frequencies @ utility), int(frequencies.sum())
+        present = int((frequencies > 0).sum())
+        return cls(
+            utility=kept.utility,
+            utility_kept=kept.utility / total if total else 1.0,
+            instances=kept.instances,
+            instances_kept=kept.instances / instances if instances else 1.0,
+            items=kept.items,
+            items_kept=kept.items / present if present else 1.0,
+            classes=kept.classes,
+            average_class_size=kept.rows / kept.classes,
+            empty=kept.empty,
+        )
+
     def to_dict(self) -> dict[str, float | int]:
         """Plain data."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Kept(NamedTuple):
+    """What is published, in numbers; see :class:`SetMetrics`."""
+
+    rows: int
+    utility: float
+    instances: int
+    items: int
+    classes: int
+    empty: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,14 +89,13 @@ class Shown:
     """The texts of the items."""
 
 
-def check_feasible(records: Records, asked: KAnonymity | K1Anonymity) -> None:
-    """Refuse what no method can make of the records."""
-    if records.count == 0:
+def check_feasible(records: int, asked: KAnonymity | K1Anonymity) -> None:
+    """Refuse what no method can make of so many records."""
+    if records == 0:
         raise InputError("There are no records.")
-    if records.count < asked.k:
+    if records < asked.k:
         raise InfeasibleError(
-            f"These records cannot meet {asked.name} with k = {asked.k:,}: there are {records.count:,}; choose a "
-            "smaller k."
+            f"These records cannot meet {asked.name} with k = {asked.k:,}: there are {records:,}; choose a smaller k."
         )
 
 
@@ -75,53 +103,54 @@ def group(
     method: SetMethod, records: Records, k: int, *, seed: int, threads: int, progress: Callable[[int], None]
 ) -> Shown:
     """What each class of records publishes, or each record where they stand by themselves."""
+    if not isinstance(method, SetK1Method):
+        return shared(records, method.group(records, k, seed=seed, threads=threads, progress=progress))
+    starts, items = method.publish(records, k, seed, threads=threads, progress=progress)
+    sizes = np.ones(records.count, dtype=np.int64)
+    return _covered(records, np.arange(records.count, dtype=np.int32), Shown(starts, items, sizes, records.names))
+
+
+def shared(records: Records, class_of: NDArray[np.int32]) -> Shown:
+    """What each class of records has in common."""
+    sizes, _, _, starts, items = Common.of(class_of, records.starts, records.items, records.size)
+    return _covered(records, class_of, Shown(starts, items, sizes, records.names))
+
+
+def _covered(records: Records, class_of: NDArray[np.int32], shown: Shown) -> Shown:
+    """What is shown, if every record has all that it is shown with."""
     from rothko.kernels.sets.records import count_uncovered
 
-    if isinstance(method, SetK1Method):
-        starts, items = method.publish(records, k, seed, threads=threads, progress=progress)
-        class_of = np.arange(records.count, dtype=np.int32)
-        sizes = np.ones(records.count, dtype=np.int64)
-    else:
-        class_of = method.group(records, k, seed=seed, threads=threads, progress=progress)
-        sizes, _, _, starts, items = Common.of(class_of, records.starts, records.items, records.size)
-    wrong = count_uncovered(class_of.astype(np.int64), starts, items, records.starts, records.items)
+    wrong = count_uncovered(class_of.astype(np.int64), shown.starts, shown.items, records.starts, records.items)
     if wrong:
         raise VerificationError(
             f"Verification failed: {wrong:,} records would show items that they do not have; nothing was released. "
             "Please report this."
         )
-    return Shown(starts, items, sizes, records.names)
+    return shown
 
 
 def publish(original: Records, shown: Shown, seed: int) -> tuple[Records, SetMetrics]:
-    """Published rows without a trace of the original, and what is left of it.
+    """Published rows without a trace of the original, and what is left of it."""
+    published, keys = in_drawn_order(shown, seed)
+    worth = float((original.utility[shown.items] * np.repeat(shown.times, np.diff(shown.starts))).sum())
+    kept = Kept(
+        rows=published.count, utility=worth, instances=len(published.items), items=published.size,
+        classes=len(np.unique(keys, axis=0)), empty=int((np.diff(published.starts) == 0).sum()),
+    )  # fmt: skip
+    return published, SetMetrics.of(kept, original.frequencies(), original.utility)
 
-    The rows have only the items that are left, and an order that tells nothing.
-    """
+
+def in_drawn_order(shown: Shown, seed: int | Sequence[int]) -> tuple[Records, NDArray[np.uint64]]:
+    """Rows that have only the items that are left, and an order that tells nothing; and the keys of the sets."""
     from rothko.kernels.sets.records import count_items, spread
 
-    left = np.flatnonzero(count_items(shown.items, original.size))
-    number = np.full(original.size, -1, dtype=np.int32)
+    size = len(shown.names)
+    left = np.flatnonzero(count_items(shown.items, size))
+    number = np.full(size, -1, dtype=np.int32)
     number[left] = np.arange(len(left), dtype=np.int32)
     items = number[shown.items]
     keys = set_keys(shown.starts, items, len(left))
     rows = np.lexsort((keys[:, 1], keys[:, 0]))
     drawn = np.random.default_rng(seed).permutation(np.repeat(rows, shown.times[rows]))
     starts, items = spread(drawn, shown.starts, items)
-    published = Records(starts, items, original.names.take(pa.array(left)), np.ones(len(left)))
-
-    frequencies = original.frequencies()
-    worth = float((original.utility[shown.items] * np.repeat(shown.times, np.diff(shown.starts))).sum())
-    total, present = float(frequencies @ original.utility), int((frequencies > 0).sum())
-    instances, classes = len(original.items), len(np.unique(keys, axis=0))
-    return published, SetMetrics(
-        utility=worth,
-        utility_kept=worth / total if total else 1.0,
-        instances=len(published.items),
-        instances_kept=len(published.items) / instances if instances else 1.0,
-        items=published.size,
-        items_kept=published.size / present if present else 1.0,
-        classes=classes,
-        average_class_size=published.count / classes,
-        empty=int((np.diff(published.starts) == 0).sum()),
-    )
+    return Records(starts, items, shown.names.take(pa.array(left)), np.ones(len(left))), keys

@@ -8,22 +8,24 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.engines.engine import Engine
+from rothko.engines.options import Auto, Memory, Spark
 from rothko.errors import InputError, PrivacyWarning
 from rothko.mistakes import said
+from rothko.policy.entries import Said, read
 from rothko.privacy import K1Anonymity, KAnonymity
-from rothko.privacy.k1anonymity import ADVERSARIES
 from rothko.progress import Progress, count_threads, counted, silent
-from rothko.release.certificate import Sealed
 from rothko.release.place import Place
 from rothko.release.save import Outgoing, Unverified, save, timed
 from rothko.release.verify import Verification
+from rothko.sets.certificate import SavedSets, SetCertificate
 from rothko.sets.files import Reading, Utility, read_records
 from rothko.sets.methods import SetK1Method, SetMethod, as_method
 from rothko.sets.publish import SetMetrics, Shown, check_feasible, group, publish
@@ -31,47 +33,15 @@ from rothko.sets.records import Records
 from rothko.sets.verify import verified_sets
 from rothko.sets.write import free_place, write_sets
 
+if TYPE_CHECKING:
+    from rothko.sets.spark.release import HeldSets, SpreadSets
 
-class SavedSets(NamedTuple):
-    """Where a release was written, and the certificate of the written bytes."""
-
-    data: Path
-    certificate_path: Path
-    certificate: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetCertificate(Sealed):
-    """A record of one release of sets; nothing in it tells an item."""
-
-    method: SetMethod
-    asked: KAnonymity | K1Anonymity
-    verification: Verification
-    """Without findings until it is verified."""
-    metrics: SetMetrics
-    seed: int | None
-    """None where it is a secret."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        found = [finding.to_dict() for finding in self.verification.findings]
-        reached = {name: found[0][name] if found else None for name in ("achieved", "holds")}
-        return {
-            "format": "rothko sets certificate 1",
-            "verified": bool(found) and self.verification.holds,
-            "true_to_original": self.verification.true,
-            "requirement": {"name": self.asked.name, "asked": self.asked.k, **reached},
-            "adversary": ADVERSARIES[self.asked.name],
-            "rows": self.verification.rows,
-            "classes": self.verification.classes,
-            "metrics": self.metrics.to_dict(),
-            "method": {"name": self.method.name}
-            | {option.name: getattr(self.method, option.name) for option in fields(self.method)},
-            "seed": self.seed,
-            "notes": list(self.notes),
-            **self._files,
-            **self._making,
-        }
+_SAID = Said(
+    "Give one engine: its name, or {{name: {{option: value}}}}.",
+    "There is no engine {name} for sets; {hint}",
+    "engine {of} has no option {parameter}; {hint}",
+    within=False,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -159,16 +129,21 @@ def anonymize(
     reading: Reading | None = None,
     of: str | None = None,
     seed: int | None = None,
+    engine: str | Mapping[str, Mapping[str, Any]] | None = None,
     threads: int | None = None,
+    memory: int | str | None = None,
+    spill_dir: str | Path | None = None,
+    spark_master: str | None = None,
     progress: Progress | bool = silent,
-) -> SetRelease:
+) -> SetRelease | HeldSets:
     """Publish for every record a set that k records have in common, and verify it.
 
     Parameters
     ----------
     data
         Lists of items, a path, an Arrow list array, a table or dataframe, a SciPy sparse matrix, or
-        :class:`Records`.
+        :class:`Records`. With ``engine="spark"`` a Spark DataFrame, or a file, a folder, an address or the name of a
+        table that Spark reads.
     method
         A name of :data:`rothko.sets.methods.SET_METHODS`, with its options as ``{name: {option: value}}``, or a method.
     utility
@@ -182,8 +157,18 @@ def anonymize(
         The same data, method and seed give the same bytes. None is 0 for k-anonymity, and a secret one for
         (k,1)-anonymity: whoever knows it and the original records can make the release again, and see whose set is
         whose.
+    engine
+        ``memory``, where all records are, or ``spark``, for set-mondrian on a cluster: the same sets, in a folder of
+        files; its options as ``{"spark": {"records_at_once": 100_000}}``.
     threads
         All cores where it is None.
+    memory
+        With engine spark, the most bytes that the Python of a task, or of the driver, may take: ``"1GB"`` by default.
+    spill_dir
+        With engine spark, where the private folder is made that the release lies in until it is saved; executors must
+        reach it.
+    spark_master
+        Where Spark runs, such as ``"local[*]"`` or ``"sc://host"``; the active session by default.
 
     Examples
     --------
@@ -196,10 +181,11 @@ def anonymize(
     from rothko.kernels.compiling import told
 
     with told(progress) as report:
-        return prepare(
-            data, k=k, method=method, utility=utility, reading=reading, of=of, seed=seed, threads=threads,
-            progress=report,
-        ).verified()  # fmt: skip
+        release = prepare(
+            data, k=k, method=method, utility=utility, reading=reading, of=of, seed=seed, engine=engine,
+            threads=threads, memory=memory, spill_dir=spill_dir, spark_master=spark_master, progress=report,
+        )  # fmt: skip
+        return release.verified() if isinstance(release, SetRelease) else release.store()
 
 
 def prepare(
@@ -211,9 +197,13 @@ def prepare(
     reading: Reading | None = None,
     of: str | None = None,
     seed: int | None = None,
+    engine: str | Mapping[str, Mapping[str, Any]] | None = None,
     threads: int | None = None,
+    memory: int | str | None = None,
+    spill_dir: str | Path | None = None,
+    spark_master: str | None = None,
     progress: Progress = silent,
-) -> SetRelease:
+) -> SetRelease | SpreadSets:
     """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
     if of is not None:
         raise InputError(
@@ -223,6 +213,14 @@ def prepare(
         )
     chosen = as_method(method)
     asked = chosen.meeting(k)
+    where = as_engine(engine)
+    if isinstance(where, Spark):
+        from rothko.sets.spark.release import prepare_spread
+
+        return prepare_spread(
+            data, asked, chosen, where, reading=reading, utility=utility, seed=seed or 0, memory=memory,
+            spill_dir=spill_dir, spark_master=spark_master, progress=progress,
+        )  # fmt: skip
     cores = count_threads(threads)
     drawn = _seed(chosen, seed)
     timings: dict[str, float] = {}
@@ -230,7 +228,7 @@ def prepare(
         progress("read", 0, 1)
         records = read_records(data, reading, utility=utility)
         progress("read", 1, 1)
-    check_feasible(records, asked)
+    check_feasible(records.count, asked)
     with timed(timings, "partition"):
         shown = group(
             chosen, records, k, seed=drawn, threads=cores, progress=counted(progress, "partition", records.count)
@@ -238,6 +236,17 @@ def prepare(
         progress("partition", records.count, records.count)
     source = Path(data) if isinstance(data, str | Path) else None
     return released(records, chosen, asked, shown, seed=drawn, threads=cores, timings=timings, source=source)
+
+
+def as_engine(engine: str | Mapping[str, Mapping[str, Any]] | None) -> Engine:
+    """An engine by its name, or by its name with options; memory where none is named.
+
+    >>> as_engine({"spark": {"records_at_once": 500}}).name
+    'spark'
+    """
+    known = {one.name: one for one in (Auto, Memory, Spark)}
+    chosen: Engine = read("auto" if engine is None else engine, known, "engine", _SAID)
+    return chosen
 
 
 def released(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,8 @@ MANY = 4096
 """Sets with another item in common that are looked for by themselves: fewer do not earn what their records cost."""
 PARTS = 16
 """Parts of the published sets, for threads."""
+MARK = "(hash(list_sort(items)) >> 16)"
+"""SQL of a number of a set that does not depend on the order of its items."""
 
 
 def verified_sets(
@@ -54,24 +56,53 @@ def verified_sets(
     sets, times = read_back(data, delimiter=delimiter, threads=threads)
     rows = int(times.sum())
     if rows != original.count:
-        raise VerificationError(
-            f"Verification failed: {rows:,} records were written and not {original.count:,}; nothing was released."
-        )
+        raise _other_rows(rows, original.count)
     counted = times if isinstance(asked, KAnonymity) else np.array([_fewest_containing(sets, original, threads)])
     achieved = asked.achieved(Statistics(counted, {}, {}, {}))
-    if achieved < asked.k:
-        raise VerificationError(
-            f"Verification failed: {asked.name} holds for k = {achieved:,.0f} and not for {asked.k:,}; nothing was "
-            "released. Please report this."
-        )
     meant = pa.LargeListArray.from_arrays(pa.array(shown.starts), shown.names.take(pa.array(shown.items)))
-    if _fingerprint(sets, times, threads) != _fingerprint(meant, shown.times, threads):
+    found = Found(rows, len(times), achieved, fingerprint_of(sets, times, threads))
+    return accepted(found, asked, original.count, fingerprint_of(meant, shown.times, threads))
+
+
+class Found(NamedTuple):
+    """What written sets hold."""
+
+    rows: int
+    classes: int
+    """Different sets."""
+    achieved: float
+    """The k that the weakest of them reaches."""
+    total: int
+    """What :func:`fingerprint_of` says of them."""
+
+
+def accepted(found: Found, asked: KAnonymity | K1Anonymity, rows: int, total: int) -> Verification:
+    """What was found, if it is all that was asked, of so many records and with the fingerprint that they must have."""
+    if found.rows != rows:
+        raise _other_rows(found.rows, rows)
+    if found.achieved < asked.k:
+        raise VerificationError(
+            f"Verification failed: {asked.name} holds for k = {found.achieved:,.0f} and not for {asked.k:,}; nothing "
+            "was released. Please report this."
+        )
+    if found.total != total:
         raise VerificationError(
             "Verification failed: the written sets are not those that records have in common; nothing was released. "
             "Please report this."
         )
-    finding = Finding(asked, asked.k, achieved, True, len(times), 0, 0)
-    return Verification(rows, ("items",), len(times), (finding,), true=True)
+    finding = Finding(asked, asked.k, found.achieved, True, found.classes, 0, 0)
+    return Verification(rows, ("items",), found.classes, (finding,), true=True)
+
+
+def _other_rows(found: int, meant: int) -> VerificationError:
+    return VerificationError(
+        f"Verification failed: {found:,} records were written and not {meant:,}; nothing was released."
+    )
+
+
+def unknown_items() -> VerificationError:
+    """What is said of items in a release that the original does not have."""
+    return VerificationError("Verification failed: items are published that no record has; nothing was released.")
 
 
 def read_back(data: Path | Records, *, delimiter: str = " ", threads: int = 1) -> tuple[pa.Array, NDArray[np.int64]]:
@@ -109,12 +140,19 @@ def _count_lines(path: Path, delimiter: str) -> tuple[pa.Array, NDArray[np.int64
     return pa.array(sets, pa.list_(pa.string())), np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
 
 
-def _fingerprint(sets: Any, times: NDArray[np.int64], threads: int) -> int:
+def fingerprint_of(sets: Any, times: NDArray[np.int64], threads: int = 1) -> int:
     """A sum over sets, as often as they are there, that does not depend on their order, nor on that of their items."""
     with connect(threads) as connection:
         connection.register("sets", pa.table({"items": sets, "times": times}))
-        summed = connection.execute("SELECT sum(times * (hash(list_sort(items)) >> 16)::HUGEINT) FROM sets")
-        return int(summed.fetchall()[0][0])
+        summed = connection.execute(f"SELECT sum(times * {MARK}::HUGEINT) FROM sets")
+        return int(summed.fetchall()[0][0] or 0)
+
+
+def marks_of(sets: Any) -> NDArray[np.int64]:
+    """The number of each set that :func:`fingerprint_of` adds up."""
+    with connect(1) as connection:
+        connection.register("sets", pa.table({"items": sets}))
+        return cast("NDArray[np.int64]", connection.sql(f"SELECT {MARK}::BIGINT AS m FROM sets").fetchnumpy()["m"])
 
 
 def _fewest_containing(sets: Any, original: Records, threads: int) -> int:
@@ -125,7 +163,7 @@ def _fewest_containing(sets: Any, original: Records, threads: int) -> int:
     texts = sets.flatten().cast(pa.large_string())
     numbers = pc.index_in(texts, value_set=original.names.cast(pa.large_string()))
     if numbers.null_count:
-        raise VerificationError("Verification failed: items are published that no record has; nothing was released.")
+        raise unknown_items()
     lengths = pc.list_value_length(sets).to_numpy(zero_copy_only=False).astype(np.int64)
     starts = np.concatenate(([0], np.cumsum(lengths)))
     # A set begins with its rarest item, and sets that begin alike lie side by side.

@@ -19,6 +19,7 @@ from rothko.errors import InputError, OutputError
 from rothko.mistakes import said
 from rothko.release.formats.arrow import OPTIONS
 from rothko.release.place import LINE_ENDINGS, Place, named_file
+from rothko.release.spark.parts import READ_BY_SPARK, check_ending
 from rothko.release.write import explained
 from rothko.sets.records import Records
 
@@ -26,6 +27,8 @@ LIST_ENDINGS = (".parquet", ".arrow", ".feather")
 LONG_ENDINGS = (".csv", ".tsv")
 ENDINGS = (*LINE_ENDINGS, *LIST_ENDINGS, *LONG_ENDINGS)
 """A record a line; a list column; long form."""
+SPARK_ENDINGS = (*LINE_ENDINGS, *READ_BY_SPARK)
+"""What Spark can read again."""
 ROWS = 1 << 18
 """Records that are written at a time."""
 
@@ -42,15 +45,31 @@ def data_ending(path: Path) -> str:
     return max(found, key=len)
 
 
-def free_place(out: str | Path, *, inputs: Iterable[Path] = (), overwrite: bool = False) -> Place:
-    """Where the sets and their certificate go, checked before any work is done."""
+def free_place(
+    out: str | Path, *, inputs: Iterable[Path] = (), overwrite: bool = False, in_parts: bool = False
+) -> Place:
+    """Where the sets and their certificate go, checked before any work is done.
+
+    Parameters
+    ----------
+    in_parts
+        Whether the sets are a folder of files, under the name that a file would have.
+    """
     data = named_file(out)
-    data_ending(data)
-    return Place.of_file(data, inputs=inputs, overwrite=overwrite)
+    ending = data_ending(data)
+    if in_parts:
+        check_ending(ending, SPARK_ENDINGS)
+    return Place.of_file(data, inputs=inputs, overwrite=overwrite, in_parts=in_parts)
 
 
-def write_sets(published: Records, path: Path, *, delimiter: str = " ") -> None:
-    """Write published rows in the format of the path's ending, some at a time."""
+def write_sets(published: Records, path: Path, *, delimiter: str = " ", first: int = 0, step: int = 1) -> None:
+    """Write published rows in the format of the path's ending, some at a time.
+
+    Parameters
+    ----------
+    first, step
+        How records are numbered in long form: no number may be in two of several files.
+    """
     ending = data_ending(path)
     with explained(path):
         if ending in LINE_ENDINGS:
@@ -58,7 +77,7 @@ def write_sets(published: Records, path: Path, *, delimiter: str = " ") -> None:
         elif ending in LIST_ENDINGS:
             _write_lists(published, path, ending)
         else:
-            _write_long(published, path, "\t" if ending == ".tsv" else ",")
+            _write_long(published, path, "\t" if ending == ".tsv" else ",", first, step)
 
 
 def _parts(published: Records) -> list[tuple[int, int]]:
@@ -114,7 +133,7 @@ def _write_lists(published: Records, path: Path, ending: str) -> None:
             writer.write_table(_lists(published, begin, end))
 
 
-def _write_long(published: Records, path: Path, delimiter: str) -> None:
+def _write_long(published: Records, path: Path, delimiter: str, first: int, step: int) -> None:
     """Rows of a record number and an item; a record without items has one row with no item."""
     schema = pa.schema({"record": pa.int64(), "item": pa.large_string()})
     options = pcsv.WriteOptions(delimiter=delimiter)
@@ -127,4 +146,5 @@ def _write_long(published: Records, path: Path, delimiter: str) -> None:
             present = np.repeat(lengths > 0, rows)
             numbers[present] = published.items[bounds[0] : bounds[-1]]
             texts = published.names.take(pa.array(np.where(present, numbers, 0), mask=~present)).cast(pa.large_string())
-            writer.write_table(pa.table({"record": np.repeat(np.arange(begin, end), rows), "item": texts}))
+            records = np.repeat(first + step * np.arange(begin, end), rows)
+            writer.write_table(pa.table({"record": records, "item": texts}))

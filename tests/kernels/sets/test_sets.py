@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rothko.kernels.sets import by_sum as sets_by_sum
 from rothko.kernels.sets import contained as sets_contained
+from rothko.kernels.sets import counted as sets_counted
 from rothko.kernels.sets import mondrian as sets_mondrian
 from rothko.kernels.sets import reassign as sets_reassign
 from rothko.kernels.sets import records as sets_records
@@ -169,6 +170,60 @@ def test_a_large_tree_can_be_grown_in_pieces() -> None:
         inner = sets_mondrian.grow(order, a, b, starts, items, NO_BITS, worth, 5, 2, 0)
         found |= {frozenset(order[x:y].tolist()) for x, y in pairwise(inner)}
     assert found == {frozenset(whole[x:y].tolist()) for x, y in pairwise(at_once)}
+
+
+@pytest.mark.parametrize(("criterion", "score"), [("even", plain.even), ("utility", plain.per_bit)])
+@settings(max_examples=60, deadline=None)
+@given(sets=some_sets, worth=some_worth, k=some_k)
+def test_counts_choose_the_cut_that_records_do(
+    criterion: str, score: Callable[..., float], sets: Sets, worth: list[float], k: int
+) -> None:
+    n, having = len(sets), np.array([sum(a in s for s in sets) for a in range(ITEMS)])
+    allowed = [a for a in range(ITEMS) if k <= having[a] <= n - k]
+    found, counts = np.arange(ITEMS, dtype=np.int32), having.copy()
+    kept, best = sets_counted.choose_cut(found, counts, n, k, np.array(worth), CRITERIA.index(criterion))
+    assert found[:kept].tolist() == allowed
+    assert counts[:kept].tolist() == having[allowed].tolist()
+    if allowed:
+        cut = {frozenset(i for i in range(n) if (found[best] in sets[i]) is there) for there in (True, False)}
+        scores = {a: score(range(n), a, sets, worth) for a in allowed}
+        first = next(a for a in allowed if scores[a] >= max(scores.values()) * (1 - 1e-9))
+        assert cut == {frozenset(i for i in range(n) if (first in sets[i]) is there) for there in (True, False)}
+    else:
+        assert best == -1
+
+
+@settings(max_examples=60, deadline=None)
+@given(sets=some_sets, cuts=st.lists(st.integers(0, ITEMS - 1), min_size=3, max_size=3))
+def test_nodes_and_what_is_counted_in_them(sets: Sets, cuts: list[int]) -> None:
+    """A tree of three cuts: the root, the part with its item, and the part without."""
+    item = np.array([*cuts, -1, -1, -1, -1], dtype=np.int32)
+    below = np.array([1, 3, 5, -1, -1, -1, -1], dtype=np.int32)
+    records = csr(sets)
+    node = [(3 if cuts[1] in s else 4) if cuts[0] in s else (5 if cuts[2] in s else 6) for s in sets]
+    assert sets_counted.find_nodes(*records, item, below).tolist() == node
+    group = np.array([{3: 0, 6: 1}.get(one, -1) for one in node], dtype=np.int32)
+    counts = np.zeros((2, ITEMS), dtype=np.int64)
+    sets_counted.count_groups(*records, group, counts)
+    members = [[s for s, g in zip(sets, group, strict=True) if g == i] for i in (0, 1)]
+    assert counts.tolist() == [[sum(a in s for s in some) for a in range(ITEMS)] for some in members]
+    place = np.full((2, ITEMS), -1, dtype=np.int32)
+    place[0, 2], place[1, 5], place[1, 0] = 0, 1, 2
+    pairs = np.zeros((3, ITEMS), dtype=np.int64)
+    sets_counted.count_pairs(*records, group, place, pairs)
+    rows_of = [(0, 2), (1, 5), (1, 0)]
+    assert pairs.tolist() == [[sum({a, b} <= s for s in members[g]) for b in range(ITEMS)] for g, a in rows_of]
+
+
+@settings(max_examples=60, deadline=None)
+@given(sets=some_sets, item=st.integers(0, ITEMS - 1))
+def test_the_entropy_of_parts_from_counts(sets: Sets, item: int) -> None:
+    n, having = len(sets), sum(item in s for s in sets)
+    if 0 < having < n:
+        seen = np.array([sum(b in s for s in sets) for b in range(ITEMS)])
+        row = np.array([sum({item, b} <= s for s in sets) for b in range(ITEMS)])
+        expected = -plain.less_entropy(range(n), item, sets, [1.0] * ITEMS)
+        assert sets_counted.entropy_of_parts(row, seen, n, having) == pytest.approx(expected)
 
 
 # ── set-two-phase

@@ -23,12 +23,7 @@ ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".txt": "csv"
 
 def open_by_spark(session: Any, data: str | Path, csv: CsvOptions | None = None) -> Source:
     """Open what a path, an address or the name of a table stands for."""
-    name = re.sub(
-        r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])",
-        r"\1://",
-        str(data),
-        # A Path drops one of two slashes.
-    )
+    name = address(data)
     if not ELSEWHERE.match(name):
         path = Path(data)
         if path.exists():
@@ -44,8 +39,25 @@ def open_by_spark(session: Any, data: str | Path, csv: CsvOptions | None = None)
         return open_spark(_read(session, form, name, csv or CsvOptions()), label=name, text=form != "parquet")
 
 
+def address(data: str | Path) -> str:
+    """A path or an address as Spark is told it: a Path drops one of two slashes.
+
+    >>> address(Path("s3a://bucket/people"))
+    's3a://bucket/people'
+    """
+    return re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", str(data))
+
+
+def not_for_spark(data: object) -> InputError:
+    """What is said where something else is given than Spark can read."""
+    return InputError(
+        f"engine spark takes a Spark DataFrame, or a path or table that Spark reads, not a {type(data).__name__}; "
+        "turn it into one with session.createDataFrame, or use engine: auto."
+    )
+
+
 def _open_path(session: Any, path: Path, csv: CsvOptions) -> Source:
-    files = _files(path)
+    files = files_of(path)
     if not files:
         raise InputError(f"{str(path)!r} has no files that can be read.")
     if (path / "_delta_log").is_dir():
@@ -65,7 +77,7 @@ def _open_path(session: Any, path: Path, csv: CsvOptions) -> Source:
     return open_spark(frame, label=path.name, path=path, text=form != "parquet")
 
 
-def _files(path: Path) -> list[Path]:
+def files_of(path: Path) -> list[Path]:
     """The files of a folder that Spark would read."""
     if path.is_file():
         return [path]

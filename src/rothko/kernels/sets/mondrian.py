@@ -79,11 +79,17 @@ def count(order, begin, end, starts, items, bits, counts):
 
 
 @linked
+def log_term(x):
+    """The term x log x of an entropy."""
+    return x * np.log(x) if x > 1 else 0.0
+
+
+@linked
 def _log_terms(most):
-    """The terms x log x of entropies."""
+    """The terms of entropies of so many records."""
     terms = np.zeros(most + 1)
     for x in range(2, most + 1):
-        terms[x] = x * np.log(x)
+        terms[x] = log_term(x)
     return terms
 
 
@@ -139,6 +145,23 @@ def _least_entropy(order, begin, end, starts, items, allowed, n_allowed, place, 
     for x in range(n_allowed):
         place[allowed[x]] = 0
     return best
+
+
+@linked
+def choose(allowed, having, length, n, k, worth, criterion):
+    """Keep those of the first items that may cut n records, in place; how many they are, and the place of the best.
+
+    The first of those that score alike is the best; -1 where none may cut. For ``ENTROPY`` it only tells that apart.
+    """
+    kept, best, most = 0, -1, -1.0
+    for x in range(length):
+        if having[x] >= k and n - having[x] >= k:
+            allowed[kept], having[kept] = allowed[x], having[x]
+            score = _per_bit(having[x], n, worth[allowed[x]]) if criterion == UTILITY else float(having[x])
+            if score > most:
+                best, most = kept, score
+            kept += 1
+    return kept, best
 
 
 @linked
@@ -217,14 +240,7 @@ def grow(order, begin, end, starts, items, bits, worth, k, criterion, small):
         low, high = wait_begin[at], wait_end[at]
         n = high - low
         allowed, having = wait_items[at], wait_counts[at]
-        length, best, most = 0, -1, -1.0
-        for x in range(wait_length[at]):
-            if having[x] >= k and n - having[x] >= k:
-                allowed[length], having[length] = allowed[x], having[x]
-                score = _per_bit(having[x], n, worth[allowed[x]]) if criterion == UTILITY else float(having[x])
-                if score > most:
-                    best, most = length, score
-                length += 1
+        length, best = choose(allowed, having, wait_length[at], n, k, worth, criterion)
         if best < 0 or n <= small:
             parts[n_parts] = low
             n_parts += 1

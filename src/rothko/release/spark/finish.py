@@ -4,17 +4,12 @@ LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 5.1. One shuffle brings the re
 goes on as the memory engine does and writes a file. A leaf that is one class and larger than a task can hold is
 written in several, its records spread evenly whatever order they come in. What each task has found (what it lost, what
 its rows must be, its branch of the tree) is joined in a task of its own, and only a summary comes to the driver.
-
-A task that is done again writes the same bytes under the same name: a file is moved there when it is complete.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-import os
 import pickle
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,14 +39,12 @@ from rothko.release.measured import NewMeter
 from rothko.release.publish import Published
 from rothko.release.recoding.branches import Branches
 from rothko.release.rows import row_keys
-from rothko.release.staging import sha256
+from rothko.release.spark.parts import PartFile, part_name, write_manifest, write_part
 from rothko.release.stored import Written
 from rothko.release.stream import Sink, Stream
 from rothko.release.verify import Fingerprint
 from rothko.release.write import write_content
 
-MANIFEST = "_manifest.sha256"
-"""The hashes of all files of a release, as sha256sum writes and checks them."""
 SHARE = 4
 """A task that sends records to others holds this part of what one can that finishes them: it has them twice."""
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -104,7 +97,7 @@ class Making:
 
     def file(self, slot: int) -> str:
         """The name of a file: files come in an order that the cuts fix."""
-        return f"part-{slot:05d}{self.ending}"
+        return part_name(slot, self.ending)
 
 
 Branched = tuple[int, Cuts, Mapping[str, Sequence[Published]]]
@@ -120,8 +113,7 @@ class Done:
     """What :meth:`rothko.release.measured.Meter.measured` said."""
     branch: Branched | None
     """Of the recoding, where there is one."""
-    file: str
-    sha256: str
+    file: PartFile
     notes: tuple[str, ...] = ()
     """What a person should know of how the classes came about."""
 
@@ -270,16 +262,15 @@ def _finished(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
 def _written(making: Making, number: int, slot: Slot, coded: Coded) -> Done:
     """Write the file of a leaf, or of a piece of one."""
     branch: list[Branched] = []
-    notes: tuple[str, ...] = ()
-    name = making.file(number)
-    temporary = making.folder / f".{secrets.token_hex(8)}-{name}"
     with Spill.open() as spill:
         stream = Stream(
             parts=(), top=_no_top, policy=making.policy, outline=making.outline, source=_source(making.names),
             certify=_no_certificate, spill=spill, meter=making.meter, seed=making.seed,
         )  # fmt: skip
-        try:
-            with Sink(stream, temporary, lambda *given: branch.append(given), private=False) as sink:
+
+        def write(path: Path) -> tuple[Written, Any, tuple[str, ...]]:
+            notes: tuple[str, ...] = ()
+            with Sink(stream, path, lambda *given: branch.append(given), private=False) as sink:
                 if slot.of > 1:
                     sink.add_class(_class(making, slot.leaf, [coded], coded.rows), making.sums[slot.leaf.node])
                 else:
@@ -287,11 +278,10 @@ def _written(making: Making, number: int, slot: Slot, coded: Coded) -> Done:
                     notes = part.partition.notes
                     sink.add(part)
                 written = sink.finish()
-            digest = sha256(temporary)
-            os.replace(temporary, making.folder / name)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return Done(written, sink.meter.measured(), branch[0] if branch else None, name, digest, notes)
+            return written, sink.meter.measured(), notes
+
+        file, (written, measured, notes) = write_part(making.folder, making.file(number), write)
+        return Done(written, measured, branch[0] if branch else None, file, notes)
 
 
 def _in_order(making: Making, coded: Coded) -> Coded:
@@ -324,7 +314,7 @@ def _source(names: tuple[str, ...]) -> Source:
 def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join what all tasks have made, in the order of their numbers."""
     first: Written | None = None
-    total, escaped, lines = Fingerprint(), set[str](), []
+    total, escaped, files = Fingerprint(), set[str](), list[PartFile]()
     numbers: list[int] = []
     joined, notes = set[int](), dict[str, None]()
     with Spill.open() as spill:
@@ -343,7 +333,7 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
                 if done.branch is not None and done.branch[0] not in joined:  # the pieces of a class have the same
                     branches.add(*done.branch)
                     joined.add(done.branch[0])
-                lines.append(f"{done.sha256}  {done.file}\n")
+                files.append(done.file)
         if first is None:
             return  # an empty partition beside the one that has all
         assert numbers == sorted(set(numbers)), "two tasks have made the same"
@@ -352,12 +342,7 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
         top = making.divided.top
         for path, content in ({} if top is None else branches.files(recoding, top)).items():
             write_content(content, path)
-    manifest = "".join(lines)
-    (making.folder / MANIFEST).write_text(manifest, encoding="utf-8")
-    for entry in os.scandir(making.folder):  # of tasks that were given up
-        if entry.name.startswith("."):
-            os.unlink(entry.path)
-    digest = hashlib.sha256(manifest.encode()).hexdigest()
+    digest = write_manifest(making.folder, files)
     written = replace(first, meant=replace(first.meant, fingerprint=total, rows=total.rows), escaped=frozenset(escaped))
     joined_all = Joined(written, meter.measured(), digest, tuple(notes))
     yield pa.record_batch({"found": pa.array([pickle.dumps(joined_all)], pa.binary())})

@@ -24,8 +24,9 @@ from rothko.release.measured import NewMeter
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.recoding.document import copied
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
-from rothko.release.spark.finish import MANIFEST, Joined, Making, finish
-from rothko.release.spark.verify import check_ending, read_written, verify_written
+from rothko.release.spark.finish import Joined, Making, finish
+from rothko.release.spark.parts import MANIFEST, check_ending
+from rothko.release.spark.verify import read_written, verify_written
 from rothko.release.staging import sha256
 from rothko.release.stored import HeldRelease, Written
 from rothko.release.verify import Verification

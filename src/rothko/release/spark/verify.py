@@ -23,11 +23,11 @@ import pyarrow.compute as pc
 from rothko.data.source.formats import is_text
 from rothko.data.source.spark_errors import understood
 from rothko.engines.spark.cluster import Batches, Cluster, Held, of_batches
-from rothko.errors import OutputError
 from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.meant import Meant
 from rothko.release.people import told_by_records
+from rothko.release.spark.parts import read_by_tasks
 from rothko.release.sql import connect
 from rothko.release.truth import ToldHashes, other_columns
 from rothko.release.value_sql import value_of
@@ -41,7 +41,6 @@ from rothko.release.verify import (
     with_long_lines,
 )
 
-READ_BY_SPARK = (".parquet", ".csv", ".tsv")
 CSV = {
     "header": True,
     "enforceSchema": False,
@@ -54,14 +53,6 @@ CSV = {
     "mode": "FAILFAST",
 }
 """As rothko writes text files; FAILFAST: a line that is not as the others is an error."""
-
-
-def check_ending(ending: str) -> None:
-    """Refuse a format that Spark cannot read again."""
-    if ending not in READ_BY_SPARK:
-        raise OutputError(
-            f"engine spark writes {', '.join(READ_BY_SPARK)}, which Spark can read again to verify them, not {ending}."
-        )
 
 
 def read_written(session: Any, folder: Path, ending: str, columns: Sequence[str]) -> Any:
@@ -90,7 +81,7 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
             raise other_columns()
         shown = [place[column] for names in meant.published.values() for column in names]
         keys = there.toDF(*place.values()).select(*shown, *(place[name] for name in sensitive))
-        files = [str(path.absolute()) for path in sorted(folder.glob(f"part-*{ending}"))]
+        files = read_by_tasks(cluster.session, folder, ending)
         counted = Held(_counted(cluster, files, hashes, columns, keys))
     with closing(counted):
         values = {}
@@ -104,13 +95,15 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
     return meant.accepted(replace(checked, columns=columns))
 
 
-def _counted(cluster: Cluster, files: Sequence[str], hashes: ToldHashes, columns: tuple[str, ...], keys: Any) -> Any:
+def _counted(cluster: Cluster, files: Any, hashes: ToldHashes, columns: tuple[str, ...], keys: Any) -> Any:
     """Every different row of what is published and sensitive, how often it is there, and the sum of hashes.
 
     A task counts the rows of a file first, of which most are there many times; Spark brings the counts together.
 
     Parameters
     ----------
+    files
+        Their names, a partition each.
     keys
         The columns that are published or sensitive, as a frame.
     """
@@ -119,9 +112,7 @@ def _counted(cluster: Cluster, files: Sequence[str], hashes: ToldHashes, columns
 
     schema = StructType([*keys.schema.fields, StructField("times", LongType()), StructField("mark", LongType())])
     types = cluster.collect(keys.limit(0)).schema
-    listed = cluster.session.createDataFrame(pa.table({"file": pa.array(files, pa.string())}))
-    spread = listed.repartition(max(len(files), 1))
-    counted = spread.mapInArrow(of_batches(counts_of, hashes, columns, types), schema).groupBy(*types.names)
+    counted = files.mapInArrow(of_batches(counts_of, hashes, columns, types), schema).groupBy(*types.names)
     mark = functions.sum(functions.col("mark").cast("decimal(38, 0)"))
     return counted.agg(functions.sum("times").alias("times"), (mark % MODULUS).cast("bigint").alias("mark"))
 
