@@ -59,6 +59,7 @@ METHODS: dict[str, Any] = {
     "hilbert": "hilbert",
     "hilbert repair": {"hilbert": {"repair": True, "bits": 5}},
     "hilbert-fast": "hilbert-fast",
+    "hilbert-fast segments": {"hilbert-fast": {"segment": 60}},
     "idistance": {"idistance": {"centres": 16}},
     "idistance-fast": {"idistance-fast": {"centres": 8}},
     "cluster": "cluster",
@@ -168,6 +169,7 @@ QUICK = (
     "mondrian/several", "mondrian/t-ordered", "relaxed/recursive", "refine/entropy", "refine infogain/t-hierarchy",
     "hilbert/alpha-k", "hilbert-fast/frequency", "idistance/p-alpha", "idistance-fast/k", "cluster/variance",
     "cluster blocks/distinct", "topdown/p-sensitive", "mondrian/squared-error", "hilbert repair/t-equal",
+    "hilbert-fast segments/several",
 )  # fmt: skip
 
 
@@ -470,6 +472,7 @@ def large() -> Iterator[Case]:
     yield case("hilbert", "hilbert", 10, 30_000)
     yield case("hilbert-fast", "hilbert-fast", 10, 30_000)
     yield case("idistance-fast", "idistance-fast", 10, 30_000)
+    yield case("segments", {"hilbert": {"segment": 4_000}}, 10, 30_000)
     yield case("cluster", {"cluster": {"block": 500}}, 10, 12_000)
     yield case("refine", "refine", 10, 30_000)
 
