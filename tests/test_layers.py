@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 ROOMS = (
     ("errors",),
     ("json_text", "mistakes", "private", "progress", "secret"),
-    ("bar", "plots"),
+    ("bar", "notebook", "plots"),
     ("kernels",),
     ("data",),
     ("privacy",),

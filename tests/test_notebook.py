@@ -1,54 +1,92 @@
-"""In a notebook: a real kernel, without ipywidgets. One kernel for all cells, since each start takes seconds."""
+"""In a notebook objects are short tables; whatever they hold, nothing of it becomes markup."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from html.parser import HTMLParser
+from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
-PREPARE = """
-import sys
-import duckdb
 import rothko as rk
-assert "ipywidgets" not in sys.modules
-table = {"age": list(range(40)) * 3, "disease": ["flu", "cold", "gout"] * 40}
-policy = rk.Policy.parse('''
-columns: {age: {role: quasi-identifier}, disease: {role: sensitive}}
-privacy: [{k-anonymity: {k: 3}}]
-''')
-connection = duckdb.connect()
-try:
-    connection.execute("SET enable_progress_bar = false")
-except duckdb.InvalidInputException as error:
-    print("ipywidgets" in str(error))
-"""
-CELLS = {
-    PREPARE: "True\n",  # DuckDB takes this for a notebook: otherwise nothing below would be tested
-    "rk.check(table, policy).holds": "True",
-    "rk.anonymize(table, policy)": "Release(120 records in 40 classes, verified: True)",
-    "rk.anonymize(table, policy, engine='rothko-t', memory=1_000_000_000)": (
-        "StoredRelease(120 records in 40 classes, verified: True)"
-    ),
-    "saved = rk.anonymize(table, policy).save('release')\nrk.check(saved.data, policy).holds": "True",
-    "rk.anonymize(str(saved.data), policy).save('again').certificate.verification.holds": "True",
-}
+from rothko.data.hierarchy.hierarchy import Hierarchy
+from rothko.policy.policy import Policy
+
+EVIL = "<script>alert('x')</script>&<img src=x onerror=y>"
 
 
-def test_a_notebook_without_ipywidgets_shows_results_and_nothing_else(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
-        monkeypatch.setenv(name, str(folder / "jupyter"))
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    NotebookClient(notebook, timeout=300, allow_errors=True).execute(cwd=str(folder))
-    shown = [
-        [
-            out.get("evalue") or out.get("text") or out["data"]["text/plain"]
-            for out in cell.outputs
-            if "compiling for this machine, once" not in out.get("text", "")
-        ]
-        for cell in notebook.cells
-    ]
-    assert shown == [[text] for text in CELLS.values()]
+class Reader(HTMLParser):
+    """Collects the tags of a page, and sees that they are closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.open: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.add(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[str, Any]:
+    people = {"age": [20, 22, 25, 41, 44, 47] * 5, EVIL: [EVIL, "gout"] * 15}
+    draft = rk.draft(people)
+    policy = Policy.quick(list(people), qi=["age"], sensitive=EVIL, k=3, l=2)
+    release = rk.anonymize(people, policy)
+    return {
+        "draft": draft,
+        "policy": policy,
+        "release": release,
+        "stored": rk.anonymize(people, policy.but(engine="rothko-t")),
+        "certificate": release.certificate,
+        "check": rk.check(release.table, policy),
+        "measure": rk.measure(people, release),
+        "frontier": rk.compare(people, policy, methods=["mondrian", "cluster"], k=[2, 3]),
+        "hierarchy": Hierarchy.from_nested({EVIL: [f"{EVIL}{i}" for i in range(70)], "other": ["x"]}),
+    }
+
+
+NAMES = ("draft", "policy", "release", "stored", "certificate", "check", "measure", "frontier", "hierarchy")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_shows_tables_and_no_markup_of_the_data(objects: dict[str, Any], name: str) -> None:
+    html = objects[name]._repr_html_()
+    reader = Reader()
+    reader.feed(html)
+    assert reader.open == []
+    assert reader.tags <= {
+        "div",
+        "p",
+        "b",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "span",
+        "details",
+        "summary",
+        "pre",
+    }
+    if name not in ("measure", "frontier"):  # which tell of quasi-identifiers and methods alone
+        assert EVIL in reader.words
+    assert len(html) < 30_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_repr_is_one_short_line(objects: dict[str, Any], name: str) -> None:
+    assert "\n" not in repr(objects[name])
+    assert len(repr(objects[name])) < 300
+
+
+def test_long_rows_of_nodes_are_cut(objects: dict[str, Any]) -> None:
+    assert "and 20 more" in objects["hierarchy"]._repr_html_()

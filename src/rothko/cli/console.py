@@ -110,8 +110,6 @@ def requirements(found: Verification) -> Table:
     """Asked, achieved, holds: one row per requirement."""
     table = headed("requirement", "asked", "achieved", "holds", left=("requirement", "holds"))
     for finding in found.findings:
-        of = f" of {finding.requirement.column}" if finding.requirement.column else ""
-        over = f" over {', '.join(finding.requirement.over)}" if finding.requirement.over else ""
         verdict = (
             Text("yes", "green")
             if finding.holds
@@ -121,9 +119,7 @@ def requirements(found: Verification) -> Table:
                 "red",
             )
         )
-        table.add_row(
-            Text(f"{finding.requirement.name}{of}{over}"), f"{finding.asked:g}", f"{finding.achieved:g}", verdict
-        )
+        table.add_row(Text(finding.subject), f"{finding.asked:g}", f"{finding.achieved:g}", verdict)
     return table
 
 

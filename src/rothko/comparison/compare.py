@@ -98,7 +98,7 @@ class Largest:
         return {**told, "above": self.above, "reason": self.reason}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TableFrontier(Frontier[TableTrial]):
     """The trials of several methods on one table."""
 

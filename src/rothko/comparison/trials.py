@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from rothko import notebook
 from rothko.errors import PolicyError, RothkoError, lacks_memory
 from rothko.policy.entries import write
 from rothko.progress import Progress, counted
@@ -110,6 +111,29 @@ class Frontier(Generic[T]):
     def best(self) -> tuple[T, ...]:
         """The trials that no other one of the same requirement beats."""
         return tuple(trial for front in self.fronts.values() for trial in front)
+
+    def __repr__(self) -> str:
+        about = f"{len(self.trials)} trials of {len(self.methods)} methods, {len(self.best)} unbeaten"
+        return f"{type(self).__name__}({about})"
+
+    def _repr_html_(self) -> str:
+        most = max((trial.lost for trial in self.trials if trial.lost is not None), default=0.0) or 1.0
+        best = set(map(id, self.best))
+        rows = [
+            (
+                trial.method,
+                f"{trial.at(self.by):g}",
+                "unbeaten" if id(trial) in best else "",
+                "" if trial.seconds is None else f"{trial.seconds:.2f} s",
+                "" if trial.lost is None else f"{trial.lost:.4f}",
+            )
+            for trial in self.trials
+        ]
+        titles = ("method", self.by, "", "time", self.loss_name)
+        return notebook.shown(
+            f"{len(self.trials)} trials on {self.records:,} records",
+            notebook.table(titles, rows, left=(0, 2), bars=[(trial.lost or 0.0) / most for trial in self.trials]),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: no values of the records, only numbers about them."""

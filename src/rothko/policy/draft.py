@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from rothko import notebook
 from rothko.data.encode import rank
 from rothko.data.line import as_text
 from rothko.data.schema import Role
@@ -73,6 +74,26 @@ class Draft:
     unique: float
     """The share of records whose combination of proposed quasi-identifiers occurs once."""
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        quasi = len(self.policy.quasi_identifiers)
+        return (
+            f"Draft({len(self.proposals)} columns, {quasi} of them quasi-identifiers, on which {self.unique:.1%} of "
+            f"{self.rows:,} records are unique)"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (p.name, p.column.role.value, p.type, f"{p.distinct:,}", f"{p.missing:,}" if p.missing else "", p.why)
+            for p in self.proposals
+        ]
+        titles = ("column", "role", "values", "distinct", "missing", "why")
+        return notebook.shown(
+            f"Draft: {self.unique:.1%} of {self.rows:,} records are unique on the proposed quasi-identifiers",
+            notebook.table(titles, rows, left=(0, 1, 2, 5)),
+            *map(notebook.words, self.notes),
+            notebook.folded("The policy", self.to_yaml()),
+        )
 
     def to_yaml(self, *, ascii_only: bool = False) -> str:
         """Write the policy with the reasons as comments; :meth:`Policy.parse` reads it.

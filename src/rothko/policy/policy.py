@@ -28,6 +28,7 @@ from pydantic import (
     model_validator,
 )
 
+from rothko import notebook
 from rothko.data.schema import Role
 from rothko.errors import OutputError, PolicyError
 from rothko.mistakes import KeyPath, Mistake, MistakeError, hint, sentence, show
@@ -315,6 +316,22 @@ class Policy(BaseModel):
     def but(self, **changes: Any) -> Self:
         """The same policy with other answers to some of its keys, checked anew."""
         return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
+
+    def __repr__(self) -> str:
+        asked = "; ".join(requirement.describe() for requirement in self.privacy)
+        return f"Policy({len(self.quasi_identifiers)} quasi-identifiers of {len(self.columns)} columns; {asked})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, column.role.value, "" if column.hierarchy is None else str(column.hierarchy.kind))
+            for name, column in self.columns.items()
+        ]
+        return notebook.shown(
+            f"Policy: {'; '.join(requirement.describe() for requirement in self.privacy)}",
+            notebook.table(("column", "role", "hierarchy"), rows, left=(0, 1, 2)),
+            notebook.words(f"Method {self.method.name}, publish {self.publish}, engine {self.engine.name}."),
+            notebook.folded("As a file", self.dump()),
+        )
 
     @classmethod
     def parse(cls, text: str, *, where: str = "policy") -> Self:

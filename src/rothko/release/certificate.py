@@ -12,11 +12,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
-from rothko import json_text
+from rothko import json_text, notebook
 from rothko.engines.engine import Io
 from rothko.policy.policy import Policy
 from rothko.release.loss import Loss
-from rothko.release.verify import Verification
+from rothko.release.verify import Verification, findings_shown
 
 LIBRARIES = ("rothko", "numpy", "numba", "pyarrow", "duckdb")
 
@@ -108,6 +108,19 @@ class Certificate(Sealed):
     """What the engine read and wrote; None for the one in memory."""
     key: str | None = None
     """Where the secret comes from that parts equal records or groups: drawn, or given; None where there is no need."""
+
+    def __repr__(self) -> str:
+        found = self.verification
+        return f"Certificate({found.rows:,} records in {found.classes:,} classes, verified: {found.holds})"
+
+    def _repr_html_(self) -> str:
+        found = self.verification
+        how = f"method {self.policy.method.name}, engine {self.engine}"
+        return notebook.shown(
+            f"Certificate: {found.rows:,} records in {found.classes:,} classes, {how}",
+            findings_shown(found.findings),
+            notebook.folded("The policy", self.policy.dump()),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

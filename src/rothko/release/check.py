@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
+from rothko import notebook
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts, refuse_unnamed
 from rothko.data.source.csv import CsvOptions
@@ -38,6 +39,10 @@ class Check:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def _repr_html_(self) -> str:
+        left = f"Identifiers are left: {', '.join(self.identifiers)}." if self.identifiers else ""
+        return self.verification._repr_html_() + (notebook.words(left) if left else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

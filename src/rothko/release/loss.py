@@ -13,6 +13,8 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
+from rothko import notebook
+
 WITHHELD = "withheld: beside the release and the other counts it could tell of fewer records than a class has"
 """Why a certificate does not tell a count."""
 
@@ -203,6 +205,29 @@ class Loss:
     """What was lost for each task of the workload."""
     survey: tuple[Score, ...] = ()
     """Other metrics of the literature, which `measure` tells and a certificate does not."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Loss(gcp={self.gcp:.4f}, {self.classes:,} classes of {self.smallest_class:,} to {self.largest_class:,})"
+        )
+
+    def _repr_html_(self) -> str:
+        ncp = sorted(self.ncp.items(), key=lambda one: -one[1])
+        sizes = max(self.class_sizes.values(), default=1)
+        return notebook.shown(
+            f"Loss: GCP {self.gcp:.4f}, from 0 (exact) to 1 (nothing is said)",
+            notebook.table(
+                ("column", "NCP"), [(name, f"{lost:.4f}") for name, lost in ncp], bars=[lost for _, lost in ncp]
+            ),
+            notebook.table(
+                ("records of a class", "classes"),
+                [(size, f"{count:,}") for size, count in self.class_sizes.items()],
+                bars=[count / sizes for count in self.class_sizes.values()],
+            ),
+            notebook.words(
+                f"Discernibility {self.discernibility:,}, {self.average_class_size:.1f} records on average."
+            ),
+        )
 
     def to_dict(self, *, digits: int = 6) -> dict[str, Any]:
         """Plain data; penalties with so many digits."""

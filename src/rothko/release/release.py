@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko import notebook
 from rothko.data.source.formats import is_text
 from rothko.data.source.guess import typed_text
 from rothko.data.source.source import Source
@@ -28,8 +29,11 @@ from rothko.release.rows import Rows, columns_of, decoded
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
 from rothko.release.sql import Limits
 from rothko.release.truth import Truth, begun, typed_as
-from rothko.release.verify import Fingerprint, Verification
+from rothko.release.verify import Fingerprint, Verification, findings_shown
 from rothko.release.write import write_rows
+
+HEAD = 5
+"""Rows that a notebook shows."""
 
 
 class TableRelease(ABC):
@@ -51,6 +55,21 @@ class TableRelease(ABC):
         found = self.certificate.verification
         about = f"{found.rows:,} records in {found.classes:,} {self.classes_are}, verified: {found.holds}"
         return f"{type(self).__name__}({about})"
+
+    def _repr_html_(self) -> str:
+        found, lost = self.certificate.verification, self.certificate.loss
+        head = self._head()
+        cells = [["" if cell is None else str(cell) for cell in row.values()] for row in head.to_pylist()]
+        return notebook.shown(
+            f"{found.rows:,} records in {found.classes:,} {self.classes_are}, GCP {lost.gcp:.4f}",
+            findings_shown(found.findings),
+            notebook.words(f"The first {head.num_rows} rows:"),
+            notebook.table(head.column_names, cells, left=range(head.num_columns)),
+        )
+
+    def _head(self) -> pa.Table:
+        """The first rows, for a person to look at."""
+        return decoded(self.arrow.slice(0, HEAD))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

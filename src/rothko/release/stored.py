@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -28,8 +29,8 @@ from rothko.release.loss import Loss
 from rothko.release.meant import Meant
 from rothko.release.recoding.document import copied
 from rothko.release.recoding.recoding import Recoding
-from rothko.release.release import TableRelease
-from rothko.release.rows import columns_of
+from rothko.release.release import HEAD, TableRelease
+from rothko.release.rows import columns_of, decoded
 from rothko.release.save import Outgoing, Unverified, timed
 from rothko.release.sql import Limits, parquet_rows
 from rothko.release.truth import ToldHashes
@@ -134,6 +135,11 @@ class StoredRelease(HeldRelease):
         """The released rows as an Arrow table, all of them; published texts are dictionaries of what is shown."""
         with _opened(self._there(self._data), self._written) as file:
             return restored(file.read(), self._written.kinds)
+
+    def _head(self) -> pa.Table:
+        with _opened(self._there(self._data), self._written) as file:
+            first = pa.Table.from_batches(list(islice(file.iter_batches(HEAD), 1)), schema=file.schema_arrow)
+            return decoded(restored(first, self._written.kinds))
 
     @property
     def classes(self) -> pa.Table:

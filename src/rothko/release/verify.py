@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rothko import notebook
 from rothko.data.domain import Domain
 from rothko.errors import VerificationError
 from rothko.policy.column import Column
@@ -101,6 +102,18 @@ class Finding:
     def __bool__(self) -> bool:
         return self.holds
 
+    @property
+    def subject(self) -> str:
+        """The requirement, and what it is about."""
+        of = f" of {self.requirement.column}" if self.requirement.column else ""
+        over = f" over {', '.join(self.requirement.over)}" if self.requirement.over else ""
+        return f"{self.requirement.name}{of}{over}"
+
+    @property
+    def summary(self) -> str:
+        """The same with what was found."""
+        return f"{self.subject}: {self.achieved:g} of {self.asked:g}, {'holds' if self.holds else 'does not hold'}"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as it stands in a certificate."""
         return {
@@ -137,6 +150,31 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def __repr__(self) -> str:
+        found = ", ".join(finding.summary for finding in self.findings)
+        return f"Verification({self.rows:,} records in {self.classes:,} classes; {found or 'nothing was asked'})"
+
+    def _repr_html_(self) -> str:
+        return notebook.shown(
+            f"{self.rows:,} records in {self.classes:,} classes: "
+            + ("every requirement holds" if self.holds else "not every requirement holds"),
+            findings_shown(self.findings),
+        )
+
+
+def findings_shown(findings: Sequence[Finding]) -> str:
+    """What was asked and what is achieved, in a notebook."""
+    rows = [
+        (
+            one.subject,
+            f"{one.asked:g}",
+            f"{one.achieved:g}",
+            "yes" if one.holds else f"no: {one.violating_records:,} records",
+        )
+        for one in findings
+    ]
+    return notebook.table(("requirement", "asked", "achieved", "holds"), rows, left=(0, 3))
 
 
 def verify(

@@ -67,7 +67,7 @@ class SetTrial(Trial):
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SetFrontier(Frontier[SetTrial]):
     """The trials of several methods on the same sets."""
 

@@ -23,6 +23,7 @@ from rothko.release.loss import Loss
 from rothko.release.measured import NewMeter
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.recoding.document import copied
+from rothko.release.release import HEAD
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
 from rothko.release.spark.finish import Joined, Making, finish
 from rothko.release.spark.parts import MANIFEST, check_ending
@@ -142,6 +143,9 @@ class SpreadRelease(HeldRelease):
     def arrow(self) -> pa.Table:
         """The released rows as an Arrow table, all of them brought here."""
         return brought(self.table)
+
+    def _head(self) -> pa.Table:
+        return brought(self.table.limit(HEAD))
 
     @property
     def classes(self) -> pa.Table:
