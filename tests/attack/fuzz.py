@@ -278,10 +278,12 @@ def run(case: Case, folder: Path) -> str | None:
             warnings.simplefilter("ignore", WorkloadWarning)
             release = rk.anonymize(written(case, folder), policy, engine=case.engine, seed=case.seed, threads=1)
         (folder / "out").mkdir()
-        saved = release.save(folder / "out" / f"release{case.ending}")
+        saved = release.save(folder / "out" / f"release{case.ending}", report=True)
     except RothkoError as refused:
         refused_well(str(refused), case)
         return str(refused)
+    assert saved.report_path is not None, f"no report: {saved.report_failed}"
+    assert f"person-{case.seed}-" not in saved.report_path.read_text("utf-8"), "a report that tells a cell"
     expected = expectation(case, policy)
     if saved.sensitive_path is not None:
         oracle.check_anatomy(saved.data, saved.sensitive_path, expected)

@@ -263,7 +263,7 @@ def test_generate_agrawal(ending: str, steward):
 
 def test_demo(steward, folder):
     ran = steward("demo", "-n", 800)
-    assert ran.out.count("$ rothko ") == 13
+    assert ran.out.count("$ rothko ") == 15
     assert "Five rows of the release." in ran.out
     assert "bits of entropy within classes" in ran.out
     assert "accuracy  tree" in ran.out

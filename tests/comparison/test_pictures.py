@@ -12,6 +12,8 @@ from rothko.cli.compare import PLOTS
 from rothko.comparison.compare import TableFrontier, compare, most_private
 from rothko.comparison.pictures import draw
 from rothko.generate.census import census, census_policy
+from rothko.plots.model import Plot, parse
+from rothko.plots.svg import drawn as svg
 from rothko.sets import compare as compare_sets
 
 PEOPLE = census(300)
@@ -30,8 +32,11 @@ def test_every_plot_in_both_forms_with_every_method(found: TableFrontier) -> Non
         if name.endswith(".svg"):
             text = " ".join(ElementTree.fromstring(content).itertext())
             assert "hilbert" in text or b"hilbert" in content
-        else:
+        elif name.endswith(".png"):
             assert content.startswith(b"\x89PNG")
+    for plot in parse(drawn["plots.json"].decode()):
+        assert isinstance(plot, Plot)
+        assert svg(plot, alone=True).encode() == drawn[f"{plot.name}.svg"].rstrip()
 
 
 def test_the_same_results_give_the_same_bytes(found: TableFrontier) -> None:

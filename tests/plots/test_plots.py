@@ -31,17 +31,17 @@ def test_a_plot_is_well_formed_and_says_what_it_is() -> None:
     assert root.attrib["role"] == "img"
     assert root.find("{*}title").text == "Every <mark>"  # type: ignore[union-attr]
     assert root.find("{*}desc").text == "What & why"  # type: ignore[union-attr]
+    ground = root.find("{*}rect")
+    assert ground is not None
+    assert (ground.attrib["width"], ground.attrib["fill"]) == ("440", "var(--panel)")
     tips = [title.text for title in root.findall(".//{*}rect/{*}title")]
     assert tips == ["one", "<two>"]
 
 
 def test_bars_reach_to_their_values() -> None:
     plot = Plot("p", "", "", Axis("", 0, 2), Axis("", 0, 10), (Bars("", ((0, 1), (1, 2)), (5, 10), ("a", "b")),))
-    half, whole = (
-        float(one.attrib["height"])
-        for one in ElementTree.fromstring(drawn(plot, alone=True)).iter()
-        if one.tag.endswith("rect")
-    )
+    bars = [one for one in ElementTree.fromstring(drawn(plot)).iter("rect") if "x" in one.attrib]
+    half, whole = (float(bar.attrib["height"]) for bar in bars)
     assert whole == pytest.approx(2 * half, abs=0.2)
 
 

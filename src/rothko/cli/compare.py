@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rothko.sets import SetFrontier, SetTrial
 
 FILES = ("results.json", "results.csv")
-PLOTS = tuple(f"{name}.{ending}" for name in ("loss", "frontier", "time") for ending in ("svg", "png"))
+PLOTS = (*(f"{name}.{ending}" for name in ("loss", "frontier", "time") for ending in ("svg", "png")), "plots.json")
 TABLE_METHODS = "mondrian,hilbert,cluster"
 SETS_METHODS = "set-mondrian,set-two-phase"
 """Methods that are compared where none are named."""
@@ -227,9 +227,9 @@ def _save(found: Frontier[Any], claim: Claim, plots: bool) -> list[Path]:
                 place = stage.place_for(path)
                 with explained(path):
                     place.write_bytes(drawn[path.name])
-            elif path.name.endswith(".csv"):
+            elif path.name == "results.csv":
                 stage.write(path, as_csv(found.trials))
-            elif path.name.endswith(".json"):
+            elif path.name == "results.json":
                 stage.write(path, json_text.dump(found.to_dict()) + "\n")
         written = [target for _, target in stage.moves]
         stage.commit()

@@ -31,6 +31,11 @@ STEPS: tuple[Step, ...] = (
         "Anybody can check the release, without trusting the tool that made it.",
         "check release/release.csv --policy policy.yaml",
     ),
+    (
+        "What was it like before? A page for the steward alone; that for everybody is in the release.",
+        "report release --for steward --original patients.csv",
+    ),
+    ("Every class is a rectangle.", "paint release --x birth_date --y zip --out painting.svg"),
     ("What did it cost?", "measure patients.csv release/release.csv --policy policy.yaml"),
     (
         "Next month's patients join the classes of the release.",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rothko.comparison.trials import Frontier, Trial
-from rothko.plots.model import Axis, Band, Mark, Plot, Points, Rule
+from rothko.plots.model import Axis, Band, Mark, Plot, Points, Rule, dump
 from rothko.plots.png import need as need
 from rothko.plots.png import png
 from rothko.plots.svg import drawn
@@ -29,9 +29,10 @@ def plots(found: Found) -> tuple[Plot, ...]:
 
 
 def draw(found: Found) -> dict[str, bytes]:
-    """Name of the file → its bytes, for every plot."""
-    files: dict[str, bytes] = {}
-    for plot in plots(found):
+    """Name of the file → its bytes, for every plot, and for the plain data that all are drawn from."""
+    made = plots(found)
+    files = {"plots.json": dump(made).encode()}
+    for plot in made:
         svg = drawn(plot, alone=True)
         files |= {f"{plot.name}.svg": f"{svg}\n".encode(), f"{plot.name}.png": png(svg)}
     return files

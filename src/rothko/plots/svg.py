@@ -42,7 +42,9 @@ def wrapped(
     if alone:
         night = f"@media (prefers-color-scheme:dark){{:root{{{style(DARK)}}}}}"
         names += ' xmlns="http://www.w3.org/2000/svg"'
-        parts = [f"<style>:root{{{style(LIGHT)}}}{night}</style>", *parts]
+        # Programs that show a file by itself put it on white, by night too.
+        ground = f'<rect width="{width:g}" height="{height:g}" fill="var(--panel)"/>'
+        parts = [f"<style>:root{{{style(LIGHT)}}}{night}</style>", ground, *parts]
     return (
         f'<svg{names} viewBox="0 0 {width:g} {height:g}" font-family="{FONT}" font-size="12">'
         f'<title id="{word}-title">{escape(title)}</title><desc id="{word}-about">{escape(about)}</desc>'
