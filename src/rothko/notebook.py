@@ -15,6 +15,8 @@ BAR = (
 )
 LONGEST = 7.0
 """The width of a full bar, in ems."""
+SHOWN = 50
+"""Nodes of a tree side by side."""
 
 
 def shown(title: str, *parts: str) -> str:
@@ -50,8 +52,8 @@ def table(
     """
 
     def style(at: int) -> str:
-        long = "normal" if at in left and at > 0 else "nowrap"
-        return CELL.format(side="left" if at in left else "right", space=long)
+        space = "normal" if at in left and at == len(titles) - 1 else "nowrap"
+        return CELL.format(side="left" if at in left else "right", space=space)
 
     head = "".join(f'<th scope="col" style="{style(at)}">{escape(title)}</th>' for at, title in enumerate(titles))
     body = []
@@ -74,12 +76,21 @@ def folded(title: str, text: str) -> str:
     return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
 
 
-def opened(label: str, inner: str, *, is_open: bool) -> str:
-    """A node of a tree: its label, and what is below it."""
-    state = " open" if is_open else ""
-    return f'<details style="margin-left:1em"{state}><summary>{escape(label)}</summary>{inner}</details>'
+def tree(labels: Sequence[str], parents: Sequence[int]) -> str:
+    """A tree that opens node by node; parents come before their children, the root first."""
+    children: list[list[int]] = [[] for _ in labels]
+    for node, parent in enumerate(parents[1:], 1):
+        children[parent].append(node)
 
+    def leaf(label: str) -> str:
+        return f'<div style="margin-left:2em">{escape(label)}</div>'
 
-def leaf(label: str) -> str:
-    """A node of a tree with nothing below it."""
-    return f'<div style="margin-left:2em">{escape(label)}</div>'
+    def drawn(node: int) -> str:
+        if not children[node]:
+            return leaf(labels[node])
+        more = len(children[node]) - SHOWN
+        below = "".join(map(drawn, children[node][:SHOWN])) + (leaf(f"and {more:,} more") if more > 0 else "")
+        state = "" if node else " open"
+        return f'<details style="margin-left:1em"{state}><summary>{escape(labels[node])}</summary>{below}</details>'
+
+    return drawn(0)

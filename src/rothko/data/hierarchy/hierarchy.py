@@ -37,8 +37,6 @@ from rothko.data.hierarchy.paths import breadth_first, csv_paths, nested_paths, 
 from rothko.errors import HierarchyError
 from rothko.mistakes import said
 
-SHOWN = 50
-"""Nodes side by side that a notebook shows."""
 _PERIODS = ("day", "month", "quarter", "year", "decade")
 
 
@@ -96,19 +94,7 @@ class Hierarchy:
         return f"Hierarchy({leaves:,} leaves, {len(self.labels) - leaves - 1:,} groups)"
 
     def _repr_html_(self) -> str:
-        children: list[list[int]] = [[] for _ in self.labels]
-        for node, parent in enumerate(self.parents.tolist()[1:], 1):
-            children[parent].append(node)
-
-        def drawn(node: int, depth: int) -> str:
-            if not children[node]:
-                return notebook.leaf(self.labels[node])
-            some, more = children[node][:SHOWN], len(children[node]) - SHOWN
-            inner = "".join(drawn(child, depth + 1) for child in some)
-            inner += notebook.leaf(f"and {more:,} more") if more > 0 else ""
-            return notebook.opened(self.labels[node], inner, is_open=depth == 0)
-
-        return notebook.shown(repr(self), drawn(0, 0))
+        return notebook.shown(repr(self), notebook.tree(self.labels, self.parents.tolist()))
 
     # ── what a person wrote ──────────────────────────────────────────────────────────────────────
 
