@@ -16,7 +16,7 @@ from rothko.plots.model import Painting
 from rothko.plots.palette import FIELDS
 from rothko.plots.png import png
 from rothko.report import painting as painting_module
-from rothko.report.painting import paint, squarified
+from rothko.report.painting import alike, paint, squarified
 from rothko.report.released import read_release
 from rothko.report.spans import ends_of, spans_of
 
@@ -44,18 +44,17 @@ def area(painting: Painting) -> float:
 def test_rectangles_lie_where_their_classes_do() -> None:
     found = released(qi=["age", "cost"])
     painting = paint(found, x="age", y="cost")
-    assert len(painting.cells) == len(found.sizes)
-    low, high = int(PEOPLE["age"].min()), int(PEOPLE["age"].max()) + 1
     wanted = set()
-    for text in found.classes["age"].to_pylist():
-        first, last = ends_of(text)  # type: ignore[misc]
-        wanted.add((round((int(first) - low) / (high - low), 2), round((int(last) + 1 - low) / (high - low), 2)))
-    assert {(round(cell.left, 2), round(cell.right, 2)) for cell in painting.cells} <= {
-        (a + i / 100, b + j / 100) for a, b in wanted for i in (-1, 0, 1) for j in (-1, 0, 1)
-    } or all(
-        any(abs(cell.left - a) < 0.01 and abs(cell.right - b) < 0.01 for a, b in wanted) for cell in painting.cells
-    )
-    assert all(0 <= value <= 1 for cell in painting.cells for value in (cell.left, cell.right, cell.bottom, cell.top))
+    for age, cost in zip(found.classes["age"].to_pylist(), found.classes["cost"].to_pylist(), strict=True):
+        wanted.add((*placed("age", age), *placed("cost", cost)))
+    assert {(cell.left, cell.right, cell.bottom, cell.top) for cell in painting.cells} == wanted
+
+
+def placed(name: str, label: str) -> tuple[float, float]:
+    """Where a published range lies between the smallest value and one beyond the largest."""
+    first, last = (int(end) for end in ends_of(label) or ())
+    low, high = int(PEOPLE[name].min()), int(PEOPLE[name].max()) + 1
+    return round((first - low) / (high - low), 4), round((last + 1 - low) / (high - low), 4)
 
 
 def test_regions_of_two_numbers_tile_the_canvas() -> None:
@@ -95,12 +94,24 @@ def test_colours_follow_what_they_stand_for() -> None:
 
 def test_many_classes_are_painted_as_fewer_rectangles(monkeypatch: pytest.MonkeyPatch) -> None:
     found = released(k=2, qi=["age", "cost"])
-    assert len(paint(found).cells) > 150
+    assert len(paint(found).cells) == len(found.sizes) > 150
     monkeypatch.setattr(painting_module, "MOST", 40)
     painting = paint(found)
-    assert len(painting.cells) <= 40 < len(found.sizes)
+    assert len(painting.cells) < len(found.sizes) / 1.5
     told = [cell.tip.rpartition("· ")[2] for cell in painting.cells]
     assert sum(int(text.partition(" ")[0]) for text in told) == 500
+    assert sum(int(text.split()[3]) if "classes" in text else 1 for text in told) == len(found.sizes)
+
+
+def test_what_is_dense_keeps_its_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(painting_module, "MOST", 10)
+    corner = np.array([[0.0, 0.01, 0.0, 0.02]] * 5)
+    rest = np.sort(RNG.random((300, 2, 2)), axis=2).reshape(300, 4)
+    of_field, count = alike(np.concatenate([corner, rest]), np.array([100] * 5 + [2] * 300))
+    assert len(set(of_field[:5].tolist())) == 1
+    assert of_field[0] not in of_field[5:]
+    assert set(of_field.tolist()) == set(range(count))
+    assert count <= 10 + 225  # of the coarsest grid, fifteen stretches of either side
 
 
 def test_what_cannot_be_painted_is_said() -> None:

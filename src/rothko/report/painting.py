@@ -24,8 +24,8 @@ from rothko.report.released import Released
 from rothko.report.spans import Spans, all_spans
 
 MOST = 1600
-"""Rectangles of a painting."""
-FINEST, COARSEST = 1024, 2
+"""Rectangles of a painting, but for some hundred of what is left on the coarsest grid."""
+FINEST, COARSEST = 1024, 4
 """Steps along a side."""
 BANDS = 12
 """Labels that have a band of their own; the others share one."""
@@ -202,28 +202,44 @@ def _banded(released: Released, name: str | None) -> _Side:
 
 
 def _merged(released: Released, across: _Side, up: _Side) -> _Fields:
-    """Rectangles of classes that look alike, no more of them than can be seen."""
+    """Rectangles of classes that look alike: where these lie on average."""
     box = np.stack([across.low, across.high, up.low, up.high], axis=1)
-    steps = FINEST
-    while True:
-        grid = np.round(box * steps).astype(np.int64)
-        key = ((grid[:, 0] * (steps + 1) + grid[:, 1]) * (steps + 1) + grid[:, 2]) * (steps + 1) + grid[:, 3]
-        _, first, of_field = np.unique(key, return_index=True, return_inverse=True)
-        if len(first) <= MOST or steps == COARSEST:
-            break
-        steps //= 2
-    low, high = grid[first][:, ::2], grid[first][:, 1::2]
-    high = np.maximum(high, low + 1)
-    low = np.minimum(low, steps - 1)
-    ends = _seen(np.stack([low[:, 0], high[:, 0], low[:, 1], high[:, 1]], axis=1) / steps)
-    records, classes, total, times = _sums(released, of_field, len(first))
+    of_field, count = alike(box, released.sizes)
+    records, classes, total, times = _sums(released, of_field, count)
+    weighed = [np.bincount(of_field, weights=side * released.sizes, minlength=count) / records for side in box.T]
+    ends = np.clip(np.stack(weighed, axis=1), 0, 1)
+    ends[:, 1::2] = np.maximum(ends[:, 1::2], ends[:, ::2] + 1 / FINEST)
+    order = np.argsort(of_field, kind="stable")
+    starts = np.searchsorted(of_field[order], np.arange(count))
+    least, most = np.minimum.reduceat(box[order], starts), np.maximum.reduceat(box[order], starts)
     words = []
-    exact = np.minimum.reduceat(box[np.argsort(of_field, kind="stable")], _starts(of_field, len(first)), axis=0)
-    widest = np.maximum.reduceat(box[np.argsort(of_field, kind="stable")], _starts(of_field, len(first)), axis=0)
-    for i in range(len(first)):
-        places = [across.words(exact[i, 0], widest[i, 1]), up.words(exact[i, 2], widest[i, 3])]
+    for i in range(count):
+        places = [across.words(least[i, 0], most[i, 1]), up.words(least[i, 2], most[i, 3])]
         words.append(" · ".join([*(place for place in places if place), _counted(records[i], classes[i])]))
-    return _Fields(np.clip(ends, 0, 1), records, classes, total, times, words)
+    return _Fields(np.clip(_seen(ends), 0, 1), records, classes, total, times, words)
+
+
+def alike(box: Floats, sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Which rectangle each class is painted as, and how many there are.
+
+    Where there are too many, classes that look alike on a fine grid are one rectangle if they have their share of the
+    records; the others are looked at on a coarser grid, and so on: what is dense keeps its shape.
+    """
+    of_field, count = np.empty(len(box), dtype=np.int64), 0
+    left, steps = np.arange(len(box)), FINEST
+    share = int(sizes.sum()) / MOST
+    while len(left):
+        grid = np.round(box[left] * steps).astype(np.int64)
+        key = ((grid[:, 0] * (steps + 1) + grid[:, 1]) * (steps + 1) + grid[:, 2]) * (steps + 1) + grid[:, 3]
+        distinct, group = np.unique(key, return_inverse=True)
+        taken = np.bincount(group, weights=sizes[left]) >= share
+        if steps == COARSEST or len(distinct) <= MOST - count:
+            taken[:] = True
+        mine = taken[group]
+        of_field[left[mine]] = (count + np.cumsum(taken) - 1)[group[mine]]
+        count += int(np.count_nonzero(taken))
+        left, steps = left[~mine], steps // 2
+    return of_field, count
 
 
 def _seen(box: Floats) -> Floats:
@@ -234,10 +250,6 @@ def _seen(box: Floats) -> Floats:
             middle = (box[:, side] + box[:, side + 1]) / 2
             box[thin, side], box[thin, side + 1] = (middle - least / 2)[thin], (middle + least / 2)[thin]
     return box
-
-
-def _starts(groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    return np.searchsorted(np.sort(groups), np.arange(count))
 
 
 def _sums(released: Released, groups: NDArray[np.int64], count: int) -> list[Floats]:
