@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -133,6 +134,11 @@ def test_more_items_than_the_driver_holds_are_refused() -> None:
         grown([["a", "b"], ["a"], ["b"], []] * 9, SetMondrian(criterion="entropy"), 2, fits=4, counts=2)
 
 
+def test_utilities_of_items_that_no_record_has_are_refused() -> None:
+    with pytest.raises(InputError, match="1 of 1 items with a utility are in no record"):
+        survey(PlainCluster(), spread([["a"], ["b"]], 2, 0), Reading(), {"nothing like it": 2}, memory=10**6)
+
+
 def test_records_that_change_between_jobs_are_refused() -> None:
     cluster, sets = PlainCluster(), spread([["a"], ["b"]] * 4, 2, 0)
     items, _, _ = survey(cluster, sets, Reading(), None, memory=10**6)
@@ -140,12 +146,28 @@ def test_records_that_change_between_jobs_are_refused() -> None:
         items.code(pa.table({"items": [["z"]]}))
 
 
-def test_what_comes_to_the_driver_are_counts() -> None:
-    """As many numbers for ten times the records; one job for a level, and of two parts one is counted."""
+def test_what_comes_to_the_driver_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many bytes for ten times the records; one job for a level, and of two parts one is counted."""
+    real, sizes = PlainCluster.gather, list[int]()
+
+    def gather(cluster: PlainCluster, *given: Any) -> dict[int, Any]:
+        found = real(cluster, *given)
+        sizes[-1] += len(pickle.dumps(found))
+        return found
+
+    monkeypatch.setattr(PlainCluster, "gather", gather)
     lists = [[item for item in "abcdefgh" if (i * (ord(item) - 90)) % 7 < 3] for i in range(40)]
-    few, many = (grown(lists * times, SetMondrian(criterion="even"), 2, fits=10 * times) for times in (1, 10))
-    assert len(few[0].leaves) == len(many[0].leaves) > 3
-    assert few[2].collected.jobs == many[2].collected.jobs <= 2 + max_depth(few[0])
+    for criterion in CRITERIA:
+        sizes.clear()
+        made = []
+        for times in (1, 10):
+            sizes.append(0)
+            made.append(grown(lists * times, SetMondrian(criterion=criterion), 2 * times, fits=10 * times))
+        few, many = made
+        assert len(few[0].leaves) == len(many[0].leaves) > 3
+        assert sizes[1] <= sizes[0] + 8  # a longer number of records
+        jobs = 2 if criterion == "entropy" else 1  # pairs are a job of their own
+        assert few[2].collected.jobs == many[2].collected.jobs <= 2 + jobs * max_depth(few[0])
 
 
 def max_depth(found: Grown) -> int:

@@ -33,8 +33,7 @@ from rothko.release.verify import Verification
 from rothko.release.write import explained
 from rothko.sets.certificate import SavedSets, SetCertificate
 from rothko.sets.files import Reading, Utility
-from rothko.sets.methods import SetMethod, SetMondrian
-from rothko.sets.methods import mondrian as part_of
+from rothko.sets.methods import SetMethod, SetMondrian, mondrian
 from rothko.sets.publish import Kept, SetMetrics, check_feasible
 from rothko.sets.spark.finish import Joined, Making, finish
 from rothko.sets.spark.grow import Grown, Growth
@@ -96,10 +95,10 @@ def prepare_spread(
         method.refuse_wide(items.size, int((frequencies >= asked.k).sum()))
         record = 4 * -(-int(frequencies.sum()) // rows) + 8
         growth.fits = budget(limit, row_bytes=record).within(engine.records_at_once).tuples
-        _refuse_small(method, min(part_of.PART, rows), growth.fits)
+        _refuse_small(method, min(mondrian.PART, rows), growth.fits)
         grown = growth.grow(frequencies)
     whole = max((leaf.rows for leaf in grown.leaves if leaf.whole is not None), default=0)
-    if whole and method.criterion == "utility" and asked.k == part_of.PAIRS:
+    if whole and method.criterion == "utility" and asked.k == mondrian.PAIRS:
         raise InputError(
             f"With k = 2 records are paired, and {whole:,} that no item may cut are more than a task can hold "
             f"({growth.fits:,}); raise {said('--memory')}, or use the criterion even."
@@ -180,7 +179,7 @@ class SpreadSets:
             data.mkdir()
         making = Making(
             method=self.method, k=self.asked.k, seed=self.seed, rows=self.rows, items=self.items,
-            ranks=self.method.ranks(self.items.utility, self.frequencies), part=part_of.PART, top=self.grown.top,
+            ranks=self.method.ranks(self.items.utility, self.frequencies), part=mondrian.PART, top=self.grown.top,
             leaves=self.grown.leaves, files=-(-self.rows // self.fits), ending=ending, delimiter=delimiter,
             folder=data.absolute(),  # tasks work in folders of their own
         )  # fmt: skip
