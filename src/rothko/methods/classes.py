@@ -18,6 +18,8 @@ from rothko.data.line import Kind, Line
 
 Ends = tuple[NDArray[np.int32], NDArray[np.int32]]
 """First and last codes."""
+STRIDE = 1 << 15
+"""Classes that are gone through at a time: they stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +273,26 @@ class ColumnClasses(Classes):
     """Of each line."""
 
     by_column: ClassVar[bool] = True
+
+    @classmethod
+    def showing(
+        cls,
+        order: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        parts: Sequence[Parts],
+        shows: NDArray[np.int32],
+        *,
+        notes: tuple[str, ...] = (),
+    ) -> ColumnClasses:
+        """The classes of records in their order, given what each shows: (lines, classes) parts."""
+        low = np.empty((shows.shape[1], len(parts)), dtype=np.int32)
+        high = np.empty_like(low)
+        for begin in range(0, len(low), STRIDE):
+            some = slice(begin, begin + STRIDE)
+            for i, one in enumerate(parts):
+                low[some, i], high[some, i] = one.low[shows[i, some]], one.high[shows[i, some]]
+        shown = tuple(replace(one, of_class=shows[i]) for i, one in enumerate(parts))
+        return cls(order, starts, low, high, shown, notes=notes)
 
     def ends(self, i: int) -> Ends:
         """First and last code of each part of a line."""

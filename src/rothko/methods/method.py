@@ -64,7 +64,10 @@ class Method:
     name: ClassVar[str]
     """The name in a policy."""
     needs_all_records: ClassVar[bool] = True
-    """Whether it sees all records at once, and so runs in memory alone, unless it goes :attr:`in_segments`."""
+    """Whether it sees all records at once, and so runs in memory alone, unless it goes :attr:`in_segments` or
+    :attr:`by_counts`."""
+    by_counts: ClassVar[bool] = False
+    """Whether counts of columns, and of sets of them, are enough for it where an engine makes these."""
     takes: ClassVar[tuple[type[Task], ...]] = (Task,)
     """The tasks of a workload that its classes can be made for."""
     keeps_sets: ClassVar[bool] = False

@@ -12,7 +12,7 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
 from rothko.generate.agrawal import agrawal
 from rothko.methods.refine import refine as method
-from rothko.methods.refine.counts import columns_of, labels_of
+from rothko.methods.refine.counts import Tally
 from rothko.methods.refine.keys import (
     SAMPLED,
     STRIDE,
@@ -123,15 +123,15 @@ def test_bringing_equal_records_together_changes_no_refinement(
 
 
 def test_codes_are_counted_some_at_a_time(people: Encoded) -> None:
-    found = columns_of(people, np.ones(3, dtype=np.int64))
+    found = Tally.of(people, []).columns(people.lines, np.ones(3, dtype=np.int64))
     for i, (line, codes) in enumerate(zip(people.lines, people.codes, strict=True)):
         before = found.before[found.at[i] + i : found.at[i + 1] + i + 1]
         np.testing.assert_array_equal(np.diff(before), np.bincount(codes, minlength=line.size))
 
 
 def test_labels_are_counted_some_at_a_time(people: Encoded) -> None:
-    found = labels_of(people, [Classify(target="class")])
-    target = people.targets["class"]
+    tasks, target = [Classify(target="class")], people.targets["class"]
+    found = Tally.of(people, tasks).labelled(people.lines, tasks, {"class": target.domain}, people.rows)
     for i, (line, codes) in enumerate(zip(people.lines, people.codes, strict=True)):
         places = found.places[found.at[i, 0] : found.at[i, 0] + line.size + 1]
         expected = np.zeros((line.size, target.domain.size), dtype=np.int64)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import linked
+from rothko.kernels import inlined, linked
 from rothko.kernels.boxes import Lines, children_between, share, width_of
 
 SCALE = 2.0**24
@@ -47,6 +47,13 @@ class Labels(NamedTuple):
     seen: NDArray[np.bool_]
     """(lines, tasks): whether the model looks at the line."""
     logs: NDArray[np.int64]
+    """c·log₂ c of small counts; see :func:`log`."""
+
+
+@inlined
+def log(logs, count):
+    """c·log₂ c as a whole number: of a table while it has it, which larger counts are too rare to be worth."""
+    return logs[count] if count < logs.size else np.int64(np.rint(count * np.log2(np.float64(count)) * SCALE))
 
 
 @linked
@@ -201,18 +208,18 @@ def split_gains(labels, amounts, places, low, high, logs, whole, left, gains):
     n = _count(labels, amounts, places[low], places[high + 1], whole)
     sum_right, sum_left = np.int64(0), np.int64(0)
     for v in range(whole.size):
-        sum_right += logs[whole[v]]
+        sum_right += log(logs, whole[v])
         left[v] = 0
-    parent = logs[n] - sum_right
+    parent = log(logs, n) - sum_right
     before = np.int64(0)
     for code in range(low, high):
         for i in range(places[code], places[code + 1]):
             v, c = labels[i], np.int64(amounts[i])
-            sum_right += logs[whole[v] - left[v] - c] - logs[whole[v] - left[v]]
-            sum_left += logs[left[v] + c] - logs[left[v]]
+            sum_right += log(logs, whole[v] - left[v] - c) - log(logs, whole[v] - left[v])
+            sum_left += log(logs, left[v] + c) - log(logs, left[v])
             left[v] += c
             before += c
-        fall = parent - (logs[before] - sum_left) - (logs[n - before] - sum_right)
+        fall = parent - (log(logs, before) - sum_left) - (log(logs, n - before) - sum_right)
         gains[code - low] += max(fall, np.int64(0)) / (n * SCALE) if n > 0 else 0.0
 
 
@@ -222,14 +229,14 @@ def children_gain(labels, amounts, places, low, high, tree, first, count, logs, 
     n = _count(labels, amounts, places[low], places[high + 1], whole)
     if n == 0:
         return 0.0
-    fall = logs[n]
+    fall = log(logs, n)
     for v in range(whole.size):
-        fall -= logs[whole[v]]
+        fall -= log(logs, whole[v])
     for child in range(first, first + count):
         size = _count(labels, amounts, places[tree[child, 1]], places[tree[child, 2] + 1], side)
-        fall -= logs[size]
+        fall -= log(logs, size)
         for v in range(side.size):
-            fall += logs[side[v]]
+            fall += log(logs, side[v])
     return max(fall, np.int64(0)) / (n * SCALE)
 
 
@@ -249,7 +256,7 @@ def value_gains(labels, amounts, places, codes, logs, whole, gains, seen):
     all_logs = np.int64(0)
     for v in range(whole.size):
         there += whole[v] > 0
-        all_logs += logs[whole[v]]
+        all_logs += log(logs, whole[v])
     if there < 2 or not seen:
         return there
     for j in range(codes.size):
@@ -257,10 +264,10 @@ def value_gains(labels, amounts, places, codes, logs, whole, gains, seen):
         own = np.int64(0)
         for i in range(places[codes[j]], places[codes[j] + 1]):
             v, c = labels[i], np.int64(amounts[i])
-            rest += logs[whole[v] - c] - logs[whole[v]]
-            own += logs[c]
+            rest += log(logs, whole[v] - c) - log(logs, whole[v])
+            own += log(logs, c)
             size += c
-        fall = (logs[n] - all_logs) - (logs[size] - own) - (logs[n - size] - rest)
+        fall = (log(logs, n) - all_logs) - (log(logs, size) - own) - (log(logs, n - size) - rest)
         gains[j] += max(fall, np.int64(0)) / (n * SCALE)
     return there
 

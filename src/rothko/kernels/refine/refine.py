@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled, inlined, linked
-from rothko.kernels.boxes import NOMINAL, TREE, children_between
+from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.refine.gains import disclose, specialise, split
 from rothko.kernels.refine.heap import enter, set_anew, take
 from rothko.kernels.refine.look import look, look_at_parts
@@ -51,63 +51,91 @@ from rothko.kernels.refine.state import (
 
 
 @compiled
-def refine(columns, labels, sets, most_parts, scored):
-    """Refine the most masked table until no valid and beneficial refinement is left.
+def refine(columns, labels, sets, start, most_parts, scored):
+    """Refine a table until no valid and beneficial refinement is left, or the sets do not tell what one would leave.
 
-    ``most_parts`` is how many parts there can ever be. Returns the table of parts, that of steps, and the suppressed
-    codes line by line with their numbers.
+    ``most_parts`` is how many parts there can ever be. Returns the table of parts, that of steps, the suppressed
+    codes line by line with their numbers, the values that are never to be disclosed, and whether none is left.
     """
-    count = columns.lines.spec.shape[0]
     parts = np.empty((most_parts, PART_WIDTH), dtype=np.int32)
     steps = np.empty((most_parts, 4), dtype=np.int32)
     groups, candidates, heap, room = rooms(columns, labels, sets, most_parts)
-    used, done = 0, 0
-    for i in range(count):
-        suppressed = columns.lines.spec[i, 0] == NOMINAL and columns.lines.spec[i, 1] > 1
-        if suppressed:
-            for code in range(columns.lines.spec[i, 1]):
-                candidates.hidden[columns.at[i] + code] = code
-            candidates.hiding[i] = columns.lines.spec[i, 1]
-        _add(columns, labels, parts, used, i, np.int64(0), columns.lines.spec[i, 1] - 1, suppressed, candidates, room)
-        used += 1
-    for s in range(sets.base.size):
-        g = sets.groups_at[s]
-        groups.spans[g, 0], groups.spans[g, 1] = 0, sets.records[s]
-        groups.count[s] = 1
-        for b in range(sets.widths[s]):
-            groups.shows[g, b] = sets.members[s, b]  # the first parts have the numbers of their lines
-            groups.following[g, b] = -1
-            groups.head[s, sets.members[s, b]] = g
-        room.touched[0] = g
-        look(columns, sets, s, 1, groups, parts, candidates, room)
+    candidates.hidden[:] = start.hidden
+    candidates.hiding[:] = start.hiding
+    candidates.never[:] = start.never
+    used, done, told = start.parts.shape[0], 0, True
     for part in range(used):
-        enter(parts, part, sets, candidates, heap, scored)
-    while True:
+        given = start.parts[part]
+        i, low, high = np.int64(given[0]), np.int64(given[1]), np.int64(given[2])
+        _place(parts, part, i, low, high, given[3] != 0)
+        if given[4] == 0:
+            _open(columns, labels, parts, part, candidates, room)
+            told = told and _told(columns, parts, part, candidates, start.apart)
+    if told:
+        for s in range(sets.base.size):
+            _begin(columns, sets, s, start, groups, parts, candidates, room)
+        for part in range(used):
+            enter(parts, part, sets, candidates, heap, scored)
+    while told:
         best = take(parts, sets, candidates, heap, scored)
         if best < 0:
-            return parts[:used].copy(), steps[:done].copy(), candidates.hidden, candidates.hiding
+            break
         shrunk = _lose_anonymity(sets, parts, candidates, best)
         first = used
         used = _perform(columns, labels, sets, parts, used, best, groups, candidates, room, steps[done])
         done += 1
         for part in range(first, used):
+            told = told and _told(columns, parts, part, candidates, start.apart)
+        if not told:
+            break
+        i = parts[first, LINE]
+        for s in range(sets.base.size):
+            if sets.place[s, i] >= 0:
+                look_at_parts(columns, sets, s, i, first, used - first, groups, parts, candidates, room)
+        for part in range(first, used):
             enter(parts, part, sets, candidates, heap, scored)
         if shrunk and scored:
             set_anew(parts, sets, candidates, heap, scored)
+    for part in range(used):
+        if parts[part, BECOMES] == DISCLOSE:
+            _note_never(columns, parts, part, candidates)
+    return parts[:used].copy(), steps[:done].copy(), candidates.hidden, candidates.hiding, candidates.never, told
+
+
+@linked
+def _begin(columns, sets, s, start, groups, parts, candidates, room):
+    """The groups of a set that there are to begin with."""
+    begin, g = start.groups_at[s], sets.groups_at[s]
+    groups.count[s] = start.groups_at[s + 1] - begin
+    for j in range(groups.count[s]):
+        groups.spans[g + j, 0], groups.spans[g + j, 1] = start.spans[begin + j, 0], start.spans[begin + j, 1]
+        for b in range(sets.widths[s]):
+            part = start.shows[begin + j, b]
+            groups.shows[g + j, b] = part
+            groups.following[g + j, b] = groups.head[s, part]
+            groups.head[s, part] = g + j
+        room.touched[j] = g + j
+    look(columns, sets, s, groups.count[s], groups, parts, candidates, room)
 
 
 # ── Parts and their candidates
 
 
 @linked
-def _add(columns, labels, parts, part, i, low, high, suppressed, candidates, room):
-    """A new part, with its candidates."""
+def _place(parts, part, i, low, high, suppressed):
+    """A new part, of which nothing can become yet."""
     parts[part, LINE], parts[part, LOW], parts[part, HIGH] = i, low, high
     parts[part, BECOMES], parts[part, CUT], parts[part, SUPPRESSED] = NOTHING, -1, suppressed
     parts[part, FIRST], parts[part, SLOTS], parts[part, LEFT] = part, 0, 0
+
+
+@linked
+def _open(columns, labels, parts, part, candidates, room):
+    """The candidates of a part."""
+    i, low, high = np.int64(parts[part, LINE]), np.int64(parts[part, LOW]), np.int64(parts[part, HIGH])
     at = columns.at[i]
-    if suppressed:
-        _add_values(columns, labels, parts, part, i, candidates, room)
+    if parts[part, SUPPRESSED]:
+        _open_values(columns, labels, parts, part, i, candidates, room)
         return
     if columns.lines.spec[i, 0] != TREE:
         cut, gain = split(columns, labels, i, low, high, room.gains, room.whole, room.side)
@@ -131,7 +159,7 @@ def _add(columns, labels, parts, part, i, low, high, suppressed, candidates, roo
 
 
 @linked
-def _add_values(columns, labels, parts, part, i, candidates, room):
+def _open_values(columns, labels, parts, part, i, candidates, room):
     """The suppressed values of a line, with those that may be disclosed."""
     at = columns.at[i]
     before = columns.before[at + i : columns.at[i + 1] + i + 1]
@@ -156,6 +184,33 @@ def _add_values(columns, labels, parts, part, i, candidates, room):
     parts[part, BECOMES] = DISCLOSE if able > 0 else NOTHING
 
 
+@linked
+def _told(columns, parts, part, candidates, apart):
+    """Whether the sets tell apart what a part can become."""
+    at, becomes = columns.at[parts[part, LINE]], parts[part, BECOMES]
+    if becomes == SPLIT and parts[part, CUT] >= 0:
+        return apart[at + parts[part, CUT]]
+    if becomes == SPLIT:
+        i, low, high = np.int64(parts[part, LINE]), np.int64(parts[part, LOW]), np.int64(parts[part, HIGH])
+        first, count = children_between(columns.lines, i, low, high)
+        for child in range(first + 1, first + count):
+            if not apart[at + columns.lines.tree[child, 1]]:
+                return False
+    for c in range(parts[part, FIRST], parts[part, FIRST] + (candidates_of(parts, part) if becomes == DISCLOSE else 0)):
+        if not apart[at + candidates.code[c]]:
+            return False
+    return True
+
+
+@linked
+def _note_never(columns, parts, part, candidates):
+    """Of the suppressed values of a part, those that could not be disclosed never will be."""
+    at = columns.at[parts[part, LINE]]
+    for c in range(parts[part, FIRST], parts[part, FIRST] + candidates_of(parts, part)):
+        if candidates.dead[c]:
+            candidates.never[at + candidates.code[c]] = True
+
+
 # ── A refinement
 
 
@@ -172,7 +227,7 @@ def _lose_anonymity(sets, parts, candidates, best):
 
 @linked
 def _perform(columns, labels, sets, parts, used, best, groups, candidates, room, step):
-    """Perform a refinement, and update what it changes; returns how many parts there are then."""
+    """Perform a refinement; returns how many parts there are then. What they leave of groups is yet to be looked at."""
     old = np.int64(candidates.owner[best])
     i, low, high = np.int64(parts[old, LINE]), np.int64(parts[old, LOW]), np.int64(parts[old, HIGH])
     at, cut = columns.at[i], parts[old, CUT]
@@ -190,7 +245,7 @@ def _perform(columns, labels, sets, parts, used, best, groups, candidates, room,
     for s in range(sets.base.size):
         if sets.place[s, i] >= 0:
             _divide(columns, sets, s, i, old, cut, used, children, groups, parts, candidates, room)
-    _retire(columns, parts, old, i, candidates)
+    _retire(columns, parts, old, candidates)
     if disclosed >= 0:
         rest = np.int64(0)
         for j in range(candidates.hiding[i]):
@@ -199,8 +254,8 @@ def _perform(columns, labels, sets, parts, used, best, groups, candidates, room,
                 rest += 1
         candidates.hiding[i] = rest if rest > 1 else 0
         begin, end = np.int64(candidates.hidden[at]), np.int64(candidates.hidden[at + rest - 1])
-        _add(columns, labels, parts, used, i, begin, end, rest > 1, candidates, room)
-        _add(columns, labels, parts, used + 1, i, disclosed, disclosed, False, candidates, room)
+        _place(parts, used, i, begin, end, rest > 1)
+        _place(parts, used + 1, i, disclosed, disclosed, False)
     else:
         for child in range(children):
             if cut >= 0:
@@ -208,19 +263,18 @@ def _perform(columns, labels, sets, parts, used, best, groups, candidates, room,
             else:
                 begin = np.int64(columns.lines.tree[first_child + child, 1])
                 end = np.int64(columns.lines.tree[first_child + child, 2])
-            _add(columns, labels, parts, used + child, i, begin, end, False, candidates, room)
-    for s in range(sets.base.size):
-        if sets.place[s, i] >= 0:
-            look_at_parts(columns, sets, s, i, used, children, groups, parts, candidates, room)
+            _place(parts, used + child, i, begin, end, False)
+    for part in range(used, used + children):
+        _open(columns, labels, parts, part, candidates, room)
     return used + children
 
 
 @linked
-def _retire(columns, parts, old, i, candidates):
-    """Take a part away that was refined; of its values those that could not be disclosed never will be."""
+def _retire(columns, parts, old, candidates):
+    """Take a part away that was refined."""
+    if parts[old, SUPPRESSED]:
+        _note_never(columns, parts, old, candidates)
     for c in range(parts[old, FIRST], parts[old, FIRST] + candidates_of(parts, old)):
-        if candidates.dead[c] and parts[old, SUPPRESSED]:
-            candidates.never[columns.at[i] + candidates.code[c]] = True
         candidates.dead[c] = True
     parts[old, BECOMES] = GONE
 

@@ -59,6 +59,25 @@ class Sets(NamedTuple):
     """The records of the smallest group of each set, A(QID)."""
 
 
+class Start(NamedTuple):
+    """How far a table is refined when its refinement begins, or goes on."""
+
+    parts: NDArray[np.int32]
+    """Line, first and last code, whether the values are suppressed, and whether nothing can become of it any more."""
+    spans: NDArray[np.int64]
+    shows: NDArray[np.int32]
+    """The groups of all sets one after the other, as in :class:`Groups`."""
+    groups_at: NDArray[np.int64]
+    """Where those of each set begin, and the end."""
+    hidden: NDArray[np.int32]
+    hiding: NDArray[np.int64]
+    never: NDArray[np.bool_]
+    """As in :class:`Candidates`."""
+    apart: NDArray[np.bool_]
+    """By code: whether the sets tell records with it from those with codes below, or, of a nominal line, from all
+    others. Where they do not, what a refinement leaves of groups is not known."""
+
+
 class Groups(NamedTuple):
     """Records that show the same on all quasi-identifiers of a set."""
 

@@ -8,14 +8,16 @@ ordered line, a child of the root of a tree, a value that may be disclosed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.data.domain import Sensitive
+from rothko.data.domain import Domain, Sensitive
 from rothko.data.encode import Encoded
+from rothko.data.line import Line
 from rothko.methods.layout import lay_out
 from rothko.methods.refine.keys import STRIDE
 from rothko.workload.criteria import logarithms
@@ -24,75 +26,113 @@ from rothko.workload.tasks import Classify
 if TYPE_CHECKING:
     from rothko.kernels.refine.gains import Columns, Labels
 
-
-def columns_of(encoded: Encoded, least: NDArray[np.int64]) -> Columns:
-    """The lines of a table, how many records each code has, and the fewest that a part can have."""
-    from rothko.kernels.refine.gains import Columns
-
-    lines = lay_out(encoded.lines)
-    weights = lines.scales[:, 0].copy()
-    lines.scales[:, 0] = 1.0
-    before = [
-        np.append(0, np.cumsum(_tally(codes, line.size)))
-        for line, codes in zip(encoded.lines, encoded.codes, strict=True)
-    ]
-    return Columns(
-        lines=lines,
-        weights=weights,
-        at=np.append(0, np.cumsum(lines.spec[:, 1])),
-        before=np.concatenate(before).astype(np.int64),
-        least=least,
-    )
+LOGARITHMS = 1 << 22
+"""Of so many counts the logarithm is looked up, and computed of larger ones."""
 
 
-def labels_of(encoded: Encoded, tasks: Sequence[Classify]) -> Labels:
-    """How often each code of each line has each class label."""
-    from rothko.kernels.refine.gains import Labels
+class Pairs(NamedTuple):
+    """How many records have a code of a line and a class label: of the pairs that there are, in their order."""
 
-    labels: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)]
-    amounts: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-    places: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-    at = np.zeros((len(encoded.lines), len(tasks)), dtype=np.int64)
-    seen = np.zeros((len(encoded.lines), len(tasks)), dtype=np.bool_)
-    entries, codes_so_far = 0, 0
-    for i, (line, codes) in enumerate(zip(encoded.lines, encoded.codes, strict=True)):
-        for t, task in enumerate(tasks):
-            found, counts, begins = _by_code(codes, line.size, encoded.targets[task.target])
-            labels.append(found)
-            amounts.append(counts)
-            places.append(begins + entries)
-            at[i, t] = codes_so_far
-            seen[i, t] = task.features is None or line.name in task.features
-            entries += len(found)
-            codes_so_far += len(begins)
-    return Labels(
-        labels=np.concatenate(labels),
-        amounts=np.concatenate(amounts),
-        places=np.concatenate(places),
-        at=at,
-        counts=np.array([encoded.targets[task.target].domain.size - 1 for task in tasks], dtype=np.int64),
-        seen=seen,
-        logs=logarithms(encoded.rows if tasks else 0),
-    )
+    places: NDArray[np.int64]
+    """Code · labels + label; the last label is that of records without one."""
+    amounts: NDArray[np.int64]
 
 
-def _by_code(
-    codes: NDArray[np.int32], size: int, target: Sensitive
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """The labels of each code, how many records have them, and where the labels of each code begin, with the end.
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many records have each code of each line, by itself and with each class label. Tallies add up."""
 
-    The last label is that of records without one, which do not count.
-    """
+    records: tuple[NDArray[np.int64], ...]
+    """Of each line: by code."""
+    labels: tuple[tuple[Pairs, ...], ...]
+    """Of each line: of each task."""
+
+    @classmethod
+    def of(cls, encoded: Encoded, tasks: Sequence[Classify]) -> Tally:
+        """Count some records."""
+        return cls(
+            tuple(_tally(codes, line.size) for line, codes in zip(encoded.lines, encoded.codes, strict=True)),
+            tuple(
+                tuple(_pairs(codes, line.size, encoded.targets[task.target]) for task in tasks)
+                for line, codes in zip(encoded.lines, encoded.codes, strict=True)
+            ),
+        )
+
+    def __add__(self, other: Tally) -> Tally:
+        """Of some records and others."""
+        return Tally(
+            tuple(ours + theirs for ours, theirs in zip(self.records, other.records, strict=True)),
+            tuple(
+                tuple(_together(a, b) for a, b in zip(ours, theirs, strict=True))
+                for ours, theirs in zip(self.labels, other.labels, strict=True)
+            ),
+        )
+
+    def columns(self, lines: Sequence[Line], least: NDArray[np.int64]) -> Columns:
+        """The lines, how many records each code has, and the fewest that a part can have."""
+        from rothko.kernels.refine.gains import Columns
+
+        laid_out = lay_out(lines)
+        weights = laid_out.scales[:, 0].copy()
+        laid_out.scales[:, 0] = 1.0
+        return Columns(
+            lines=laid_out,
+            weights=weights,
+            at=np.append(0, np.cumsum(laid_out.spec[:, 1])),
+            before=np.concatenate([np.append(0, np.cumsum(counts)) for counts in self.records]).astype(np.int64),
+            least=least,
+        )
+
+    def labelled(
+        self, lines: Sequence[Line], tasks: Sequence[Classify], domains: Mapping[str, Domain], rows: int
+    ) -> Labels:
+        """How often each code of each line has each class label; records without one do not count."""
+        from rothko.kernels.refine.gains import Labels
+
+        labels: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)]
+        amounts: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        places: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        at = np.zeros((len(lines), len(tasks)), dtype=np.int64)
+        seen = np.zeros((len(lines), len(tasks)), dtype=np.bool_)
+        entries, codes_so_far = 0, 0
+        for i, line in enumerate(lines):
+            for t, task in enumerate(tasks):
+                count = domains[task.target].size
+                pairs = self.labels[i][t]
+                there = pairs.places % count != count - 1
+                found = pairs.places[there]
+                labels.append((found % count).astype(np.int32))
+                amounts.append(pairs.amounts[there])
+                places.append(np.searchsorted(found, np.arange(line.size + 1) * count) + entries)
+                at[i, t] = codes_so_far
+                seen[i, t] = task.features is None or line.name in task.features
+                entries += len(found)
+                codes_so_far += line.size + 1
+        return Labels(
+            labels=np.concatenate(labels),
+            amounts=np.concatenate(amounts),
+            places=np.concatenate(places),
+            at=at,
+            counts=np.array([domains[task.target].size - 1 for task in tasks], dtype=np.int64),
+            seen=seen,
+            logs=logarithms(min(rows, LOGARITHMS) if tasks else 0),
+        )
+
+
+def _pairs(codes: NDArray[np.int32], size: int, target: Sensitive) -> Pairs:
     labels = target.domain.size
     if size * labels <= 4 * len(codes) + 65_536:
         counts = _tally(codes, size, target.codes, labels)
         found = np.flatnonzero(counts)
-        amounts = counts[found]
-    else:
-        found, amounts = np.unique(codes.astype(np.int64) * labels + target.codes, return_counts=True)
-    there = found % labels != labels - 1
-    found, amounts = found[there], amounts[there]
-    return (found % labels).astype(np.int32), amounts, np.searchsorted(found, np.arange(size + 1) * labels)
+        return Pairs(found, counts[found])
+    return Pairs(*np.unique(codes.astype(np.int64) * labels + target.codes, return_counts=True))
+
+
+def _together(ours: Pairs, theirs: Pairs) -> Pairs:
+    places, number = np.unique(np.concatenate([ours.places, theirs.places]), return_inverse=True)
+    amounts = np.zeros(len(places), dtype=np.int64)
+    np.add.at(amounts, number, np.concatenate([ours.amounts, theirs.amounts]))
+    return Pairs(places, amounts)
 
 
 def _tally(

@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow.compute as pc
@@ -33,17 +32,15 @@ from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
 from rothko.errors import PolicyError
 from rothko.methods.classes import ColumnClasses, Parts
-from rothko.methods.layout import Rows, fewest, rules_of
+from rothko.methods.layout import Rows, rules_of
 from rothko.methods.method import Method, Progress, silent
-from rothko.methods.refine.counts import columns_of, labels_of
-from rothko.methods.refine.keys import STRIDE, codes_of, distinct, in_order, keys_of, share_distinct
-from rothko.methods.refine.requirements import Over, sets_of
+from rothko.methods.refine.counts import Tally
+from rothko.methods.refine.keys import codes_of, distinct, in_order, keys_of, share_distinct
+from rothko.methods.refine.standing import Part, Performed, Problem, SetTable, Step, labels_asked
 from rothko.privacy.requirement import Requirement
-from rothko.workload.criteria import check_learnable
 from rothko.workload.tasks import Aggregate, Classify, Task
 
 if TYPE_CHECKING:
-    from rothko.kernels.refine.state import Sets
     from rothko.kernels.rules import Rules
 
 Criterion = Literal["score", "infogain"]
@@ -60,6 +57,7 @@ class Refine(Method):
     """
 
     name: ClassVar[str] = "refine"
+    by_counts: ClassVar[bool] = True
     takes: ClassVar[tuple[type[Task], ...]] = (Classify, Aggregate)
     keeps_sets: ClassVar[bool] = True
     merges: ClassVar[bool] = False
@@ -103,129 +101,51 @@ class Refine(Method):
         return _classes(encoded, found)
 
 
-class Part(NamedTuple):
-    """A masked value."""
-
-    codes: NDArray[np.int32]
-    """Its first and last code; all of its codes where it is suppressed values."""
-    suppressed: bool
-
-    @property
-    def low(self) -> int:
-        """The first code."""
-        return int(self.codes[0])
-
-    @property
-    def high(self) -> int:
-        """The last code."""
-        return int(self.codes[-1])
-
-
-class Step(NamedTuple):
-    """A refinement that was performed."""
-
-    line: int
-    part: tuple[int, ...]
-    """The codes of the refined part: first and last, or all that were suppressed."""
-    children: tuple[int, ...]
-    """The first code of each child; or the value that was disclosed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Refined:
     """The most refined table that was found."""
 
     parts: tuple[tuple[Part, ...], ...]
     """Of each line, in the order of their first codes."""
-    history: NDArray[np.int32] = field(repr=False)
-    """All parts that there ever were; see :mod:`rothko.kernels.refine.state` for the columns of this and the next."""
-    performed: NDArray[np.int32] = field(repr=False)
+    rounds: tuple[Performed, ...] = field(repr=False)
+    """The refinements, as they were performed together."""
     notes: tuple[str, ...]
+
+    @classmethod
+    def by(cls, problem: Problem, rounds: Sequence[Performed]) -> Refined:
+        """What some refinements have led to."""
+        return cls(problem.parts(rounds[-1].standing), tuple(rounds), problem.notes)
 
     def steps(self) -> Iterator[Step]:
         """The refinements in the order in which they were performed."""
-        from rothko.kernels.refine.state import HIGH, LINE, LOW
+        for one in self.rounds:
+            yield from one.steps()
 
-        disclosed: dict[int, set[int]] = {}
-        for part, value, child, children in self.performed.tolist():
-            line, low, high = self.history[part, [LINE, LOW, HIGH]].tolist()
-            if value < 0:
-                yield Step(line, (low, high), tuple(self.history[child : child + children, LOW].tolist()))
-                continue
-            before = disclosed.setdefault(line, set())
-            yield Step(line, tuple(code for code in range(low, high + 1) if code not in before), (value,))
-            before.add(value)
+    def columns(self, lines: Sequence[Line]) -> tuple[Parts, ...]:
+        """The recoding of each line, of no class yet."""
+        return tuple(_parts(line, _in_order(line, parts)) for line, parts in zip(lines, self.parts, strict=True))
 
 
 def refine(
     encoded: Encoded, requirements: Sequence[Requirement], method: Refine, workload: Sequence[Task] = ()
 ) -> Refined:
     """Algorithm 1 of the paper."""
-    from rothko.kernels.refine import refine as kernel
-    from rothko.kernels.refine.state import BECOMES, GONE, HIGH, LINE, LOW, SUPPRESSED
-
-    tasks = [task for task in workload if isinstance(task, Classify)]
-    for task in tasks:
-        check_learnable(task, encoded.targets[task.target].domain)
-    over, notes = sets_of(requirements, [line.name for line in encoded.lines])
-    sets = _sets_over(encoded, over)
-    within = sets.place >= 0
-    least = np.where(within, sets.least[:, None], 1).max(axis=0, initial=1)
-    sizes = np.array([line.size for line in encoded.lines])
-    # A step makes one part to several, and a part has the least number of records.
-    most_parts = int((2 * np.minimum(sizes, np.maximum(encoded.rows // least, 1))).sum())
-    history, performed, hidden, hiding = kernel.refine(
-        columns_of(encoded, least), labels_of(encoded, tasks), sets, most_parts, method.criterion == "score"
+    domains = {name: target.domain for name, target in encoded.targets.items()}
+    tally = Tally.of(encoded, labels_asked(workload))
+    problem = Problem.of(
+        encoded.rows, encoded.lines, domains, tally, requirements, workload, scored=method.criterion == "score"
     )
-    parts: list[list[Part]] = [[] for _ in encoded.lines]
-    at = _offsets(sizes)
-    for row in history[history[:, BECOMES] != GONE]:
-        i = int(row[LINE])
-        suppressed = bool(row[SUPPRESSED])
-        parts[i].append(Part(hidden[at[i] : at[i] + hiding[i]] if suppressed else row[[LOW, HIGH]], suppressed))
-    free = [line.name for i, line in enumerate(encoded.lines) if not within[:, i].any()]
-    if free:
-        notes += (f"no requirement is about {', '.join(free)}: refined without regard to anonymity",)
-    ordered = tuple(tuple(sorted(of_line, key=lambda part: part.low)) for of_line in parts)
-    return Refined(ordered, history, performed, notes)
+    tables = [
+        _table(encoded, lines, one.requirements) for one, lines in zip(problem.over, problem.members, strict=True)
+    ]
+    return Refined.by(problem, [problem.run(tables, problem.begin())])
 
 
-def _sets_over(encoded: Encoded, over: Sequence[Over]) -> Sets:
-    """The distinct records of each set of quasi-identifiers, with what is required over it."""
-    from rothko.kernels.refine.state import Sets
-    from rothko.kernels.rules import FACTS, Rules
-
-    tables, rules, facts = [], [], [np.empty(0)]
-    place = np.full((len(over), len(encoded.lines)), -1, dtype=np.int64)
-    members = place.copy()
-    for s, one in enumerate(over):
-        lines = [i for i, line in enumerate(encoded.lines) if line.name in one.names]
-        members[s, : len(lines)], place[s, lines] = lines, np.arange(len(lines))
-        table, own = _collapsed(encoded, lines, one.requirements)
-        own.spec[:, FACTS] += sum(map(len, facts))
-        tables.append(table)
-        rules.append(own.spec)
-        facts.append(own.facts)
-    least = np.array([fewest(one.requirements) for one in over], dtype=np.int64)
-    records = np.array([len(table[0]) for table in tables], dtype=np.int64)
-    most_groups = np.minimum(records, np.maximum(encoded.rows // least, 1))
-    return Sets(
-        table=np.concatenate([np.empty(0, np.int32), *chain.from_iterable(tables)]),
-        base=_offsets([sum(map(len, table)) for table in tables])[:-1],
-        records=records,
-        rows=np.array([len(table) for table in tables], dtype=np.int64),
-        weighted=np.array(
-            [t[len(one.names)].max(initial=1) > 1 for t, one in zip(tables, over, strict=True)], np.bool_
-        ),
-        widths=(members >= 0).sum(axis=1),
-        members=members,
-        place=place,
-        least=least,
-        groups_at=_offsets(most_groups),
-        rules=Rules(np.concatenate([np.empty((0, 8), dtype=np.int64), *rules]), np.concatenate(facts)).asked,
-        rules_at=_offsets([len(spec) for spec in rules]),
-        anonymity=np.full(len(over), encoded.rows, dtype=np.int64),
-    )
+def _table(encoded: Encoded, lines: Sequence[int], requirements: Sequence[Requirement]) -> SetTable:
+    """The different records of a set, all in one group."""
+    rows, rules = _collapsed(encoded, lines, requirements)
+    # The first parts have the numbers of their lines.
+    return SetTable(rows, rules, np.array([[0, len(rows[0])]], dtype=np.int64), np.array([lines], dtype=np.int32))
 
 
 def _collapsed(
@@ -244,40 +164,27 @@ def _collapsed(
     return [*codes[: len(lines)], times.astype(np.int32), *codes[len(lines) :]], rules
 
 
-def _offsets(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each of some things begins, and the end."""
-    return np.append(0, np.cumsum(sizes)).astype(np.int64)
-
-
 def _classes(encoded: Encoded, found: Refined) -> ColumnClasses:
     """The classes: records that show the same on all lines, in the order of what they show."""
-    of_code = []
-    ordered = [_in_order(line, parts) for line, parts in zip(encoded.lines, found.parts, strict=True)]
-    for line, parts in zip(encoded.lines, ordered, strict=True):
-        part_of = np.empty(line.size, dtype=np.int32)
-        for number, part in enumerate(parts):
-            part_of[part.codes if part.suppressed else slice(part.low, part.high + 1)] = number
-        of_code.append(part_of)
-    order, starts, different = in_order(keys_of(list(encoded.codes), [len(parts) for parts in ordered], of_code))
-    shows = codes_of(different)
-    columns = tuple(
-        Parts(
-            of_code=part_of,
-            low=np.array([part.low for part in parts], dtype=np.int32),
-            high=np.array([part.high for part in parts], dtype=np.int32),
-            sizes=np.bincount(part_of, minlength=len(parts)),
-            suppressed=next((n for n, part in enumerate(parts) if part.suppressed), -1),
-            of_class=shows[i],
-        )
-        for i, (part_of, parts) in enumerate(zip(of_code, ordered, strict=True))
+    parts = found.columns(encoded.lines)
+    keys = keys_of(list(encoded.codes), [len(one.low) for one in parts], [one.of_code for one in parts])
+    order, starts, different = in_order(keys)
+    return ColumnClasses.showing(order, starts, parts, codes_of(different), notes=found.notes)
+
+
+def _parts(line: Line, parts: Sequence[Part]) -> Parts:
+    """The parts of a line, by code."""
+    of_code = np.empty(line.size, dtype=np.int32)
+    for number, part in enumerate(parts):
+        of_code[part.codes if part.suppressed else slice(part.low, part.high + 1)] = number
+    return Parts(
+        of_code=of_code,
+        low=np.array([part.low for part in parts], dtype=np.int32),
+        high=np.array([part.high for part in parts], dtype=np.int32),
+        sizes=np.bincount(of_code, minlength=len(parts)),
+        suppressed=next((n for n, part in enumerate(parts) if part.suppressed), -1),
+        of_class=np.empty(0, dtype=np.int32),
     )
-    low = np.empty((shows.shape[1], len(columns)), dtype=np.int32)
-    high = np.empty_like(low)
-    for begin in range(0, len(low), STRIDE):
-        some = slice(begin, begin + STRIDE)
-        for i, column in enumerate(columns):
-            low[some, i], high[some, i] = column.low[shows[i, some]], column.high[shows[i, some]]
-    return ColumnClasses(order, starts, low, high, columns, notes=found.notes)
 
 
 def _in_order(line: Line, parts: Sequence[Part]) -> Sequence[Part]:

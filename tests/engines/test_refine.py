@@ -1,0 +1,125 @@
+"""Refining by counts, in passes over records that lie elsewhere, is refining in memory."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter as Times
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rothko.data.encode import Encoded
+from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.refine import RefinedByCounts, refine_by_counts
+from rothko.errors import InputError
+from rothko.methods.refine.counts import Tally
+from rothko.methods.refine.foresight import FAR, Asked, Cells, Counted
+from rothko.methods.refine.refine import Refine
+from rothko.methods.refine.standing import Problem, labels_asked
+from rothko.workload.tasks import Classify
+from tests.strategies.labelled import Asked as Table
+from tests.strategies.labelled import tables
+from tests.strategies.tables import unhurried
+from tests.twins import refine_ahead as plain
+
+
+@dataclass
+class PlainCounter:
+    """Counts records in a list, some at a time."""
+
+    encoded: Encoded
+    outline: Outline
+    at_once: int
+    counted: list[int] = field(default_factory=list)
+    """How many different records each pass has found."""
+
+    def parts(self) -> list[Encoded]:
+        places = np.array_split(np.arange(self.encoded.rows), max(1, self.encoded.rows // self.at_once))
+        coded = coded_of(self.encoded)
+        return [self.outline.encoded(coded.take(some)) for some in places]
+
+    def tally(self, tasks: Sequence[Classify]) -> Tally:
+        first, *others = (Tally.of(part, tasks) for part in self.parts())
+        for other in others:
+            first += other
+        return first
+
+    def tuples(self, asked: Sequence[Asked], most: int) -> list[Counted] | None:
+        found = []
+        for one in asked:
+            times: Times[tuple[int, ...]] = Times()
+            for part in self.parts():
+                counted = one.count(part)
+                for key, count in zip(counted.words.T.tolist(), counted.times.tolist(), strict=True):
+                    times[tuple(key)] += count
+            words = np.array(sorted(times), dtype=np.uint64).reshape(len(times), one.words).T
+            found.append(Counted(words, np.array([times[key] for key in sorted(times)], dtype=np.int64)))
+        self.counted.append(sum(len(one.times) for one in found))
+        return None if self.counted[-1] > most else found
+
+
+def coded_of(encoded: Encoded) -> Coded:
+    import pyarrow as pa
+
+    held = {**encoded.sensitive, **encoded.targets}
+    return Coded(encoded.codes, {name: one.codes for name, one in held.items()}, pa.table({"n": range(encoded.rows)}))
+
+
+def outline_of(encoded: Encoded) -> Outline:
+    held = {**encoded.sensitive, **encoded.targets}
+    domains = {name: one.domain for name, one in held.items()}
+    return Outline(encoded.rows, encoded.lines, domains, tuple(encoded.sensitive), tuple(encoded.targets))
+
+
+def by_counts(
+    asked: Table, most: int, *, sampled: int, at_once: int = 7, seed: int = 0
+) -> tuple[RefinedByCounts, PlainCounter]:
+    encoded = asked.encoded()
+    outline = outline_of(encoded)
+    counter = PlainCounter(encoded, outline, at_once)
+    places = random.Random(seed).sample(range(encoded.rows), min(sampled, encoded.rows))
+    found = refine_by_counts(
+        outline, counter, Refine(criterion=asked.criterion), asked.case.requirements, asked.policy().workload,  # type: ignore[arg-type]
+        sample=coded_of(encoded).take(np.array(places)), most=most,
+    )  # fmt: skip
+    return found, counter
+
+
+@given(asked=tables(), most=st.integers(1, 60), sampled=st.integers(1, 30), seed=st.integers(0, 99))
+@settings(unhurried, max_examples=100)
+def test_the_same_refinements_as_in_memory(asked: Table, most: int, sampled: int, seed: int) -> None:
+    if not asked.feasible():
+        return
+    expected = list(asked.run().steps())
+    for room in (most, 10**6):
+        try:
+            found = by_counts(asked, room, sampled=sampled, seed=seed)[0]
+        except InputError:
+            assert room == most, "what cannot be told apart within so few is refused, and never refined otherwise"
+            continue
+        assert list(found.refined.steps()) == expected
+        assert found.refined.notes == asked.run().notes
+        assert found.largest <= room
+
+
+@given(asked=tables(), levels=st.integers(1, 4))
+@settings(unhurried, max_examples=60)
+def test_cells_are_those_of_the_plain_twin(asked: Table, levels: int) -> None:
+    if not asked.feasible():
+        return
+    encoded, twin, workload = asked.encoded(), asked.twin(), asked.policy().workload
+    domains = {name: target.domain for name, target in encoded.targets.items()}
+    problem = Problem.of(
+        encoded.rows, encoded.lines, domains, Tally.of(encoded, labels_asked(workload)), asked.case.requirements,
+        workload, scored=True,
+    )  # fmt: skip
+    for ahead in (levels, FAR):
+        found = Cells.ahead(problem, problem.begin(), ahead)
+        for a, line in enumerate(encoded.lines):
+            of_code = found.of_code[a]
+            as_sets = {frozenset(np.flatnonzero(of_code == cell).tolist()) for cell in range(len(found.first[a]))}
+            assert as_sets == plain.cells(twin, a, twin.most_masked(line), min(ahead, 100))
+            np.testing.assert_array_equal(of_code[found.first[a]], np.arange(len(found.first[a])))
