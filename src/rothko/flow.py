@@ -261,9 +261,10 @@ def _spread(
     from rothko.engines.disk.spill import Spill
     from rothko.engines.spark.along import divide
     from rothko.engines.spark.cluster import Cluster
+    from rothko.engines.spark.refine import refine_on
     from rothko.engines.spark.run import grow, look
     from rothko.engines.spark.session import session_of
-    from rothko.release.spark.release import Spread
+    from rothko.release.spark.release import OnCluster, Spread, by_column, by_leaf
 
     cluster = Cluster(session_of(source.frame))
     cluster.check()
@@ -271,19 +272,26 @@ def _spread(
         engine, cluster, source.frame, source.label, policy, check=partial(_possible, policy=policy), text=source.text,
         written=written_by(policy, policy.input.decimal), memory=memory, seed=seed, progress=progress,
     )  # fmt: skip
-    if policy.method.in_segments != "no":
-        grown = divide(table, policy, secret=secret, seed=seed, progress=progress)
+    spill = Spill.open(spill_dir)
+    spill.keep_open()
+    with_these = (policy, source.names, LossMeter, spill)
+    grown: OnCluster
+    if policy.method.by_counts:
+        grown = refined = refine_on(engine, table, policy, seed=seed, progress=progress)
+        make = by_column(refined, *with_these)
+    elif policy.method.in_segments != "no":
+        grown = divided = divide(table, policy, secret=secret, seed=seed, progress=progress)
+        make = by_leaf(divided, *with_these)
     else:
-        grown = grow(engine, table, policy, seed=seed, progress=progress)
+        grown = divided = grow(engine, table, policy, seed=seed, progress=progress)
+        make = by_leaf(divided, *with_these)
     key = None if policy.method.recodes else secret.origin
 
     def certify(checked: Verification, lost: Loss) -> Certificate:
         notes = (*source.notes, *grown.notes)
         return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=grown.io(), key=key)
 
-    spill = Spill.open(spill_dir)
-    spill.keep_open()
-    return Spread(grown, policy, source, certify, LossMeter, spill)
+    return Spread(grown, policy, source, certify, make, spill)
 
 
 def _streamed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from rothko.engines.spark.cluster import Add, Batches, Cluster, Collected, Held, Opened, Partial
+from rothko.engines.spark.cluster import Add, Batches, Cluster, Collected, Held, Keyed, Opened, Partial
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,20 @@ class PlainCluster(Cluster):
         self.collected.jobs += 1
         added = pickle.loads(cloudpickle.dumps(add))
         return {slot: added(slot, [pickle.loads(one) for one in sorted(some)]) for slot, some in slots.items()}
+
+    def count_keys(self, frame: Any, find: Keyed, words: int, most: int, opened: Opened) -> pa.Table | None:
+        sent, times = cloudpickle.dumps((find, opened)), Counter[tuple[int, ...]]()
+        for part in frame.partitions:
+            found_by, records = pickle.loads(sent)
+            for slot, keys, counts in found_by(records(batches_of(part))):
+                for key, count in zip(keys.T.tolist(), counts.tolist(), strict=True):
+                    times[slot, *key, *[0] * (words - len(key))] += count
+        self.collected.jobs += 1
+        self.collected.rows += min(len(times), most + 1)
+        columns = zip(*((*key, count) for key, count in times.items()), strict=True) if times else [[]] * (words + 2)
+        names = ["slot", *(f"w{i}" for i in range(words)), "times"]
+        table = pa.table({name: pa.array(column, pa.int64()) for name, column in zip(names, columns, strict=True)})
+        return None if table.num_rows > most else table
 
     def hold(self, frame: Any, make: Callable[[Batches], Batches], schema: str) -> Held:
         sent = cloudpickle.dumps(make)

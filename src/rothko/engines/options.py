@@ -117,8 +117,8 @@ class Spark(InParts):
         return RothkoS(test=self.test, alpha=self.alpha)
 
     def can_run(self, method: Method) -> bool:
-        """Also those whose records are brought together segment by segment."""
-        return not method.needs_all_records or method.in_segments != "no"
+        """Also those whose records are brought together segment by segment, or counted."""
+        return not method.needs_all_records or method.in_segments != "no" or method.by_counts
 
     def _instead(self) -> str:
         """Nothing is gained by more memory."""

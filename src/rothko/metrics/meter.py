@@ -28,7 +28,7 @@ from rothko.policy.policy import Policy
 from rothko.release.large_class import Sums
 from rothko.release.loss import ClassifyLoss, Loss, RegressLoss, SelectLoss, TaskLoss
 from rothko.release.measured import Shown
-from rothko.workload.tasks import Classify, Model
+from rothko.workload.tasks import Aggregate, Classify, Model
 
 
 class Lost(NamedTuple):
@@ -40,13 +40,14 @@ class Lost(NamedTuple):
 
     @classmethod
     def by(
-        cls, encoded: Encoded, partition: Classes, classes: NDArray[np.int32], published: Shown, policy: Policy
-    ) -> Lost:
-        """Measure some classes: their records, the class of each, and what the classes show."""
+        cls, encoded: Encoded, partition: Classes, classes: NDArray[np.int32], published: Shown, policy: Policy,
+        times: NDArray[np.int64] | None = None,
+    ) -> Lost:  # fmt: skip
+        """Measure some classes: their records, the class of each, what classes show; how often each record occurs."""
         lost = loss(encoded.lines, partition.widths(encoded.lines), partition.sizes)
         if not policy.workload:
             return cls(lost)
-        view = View.of(encoded, partition, classes, published, policy)
+        view = View.of(encoded, partition, classes, published, policy, times)
         selections = selections_of(view, policy.workload)
         tasks = workload_loss(view, policy.workload, selections)
         return cls(replace(lost, workload=tasks), venn_of(view, selections))
@@ -84,6 +85,14 @@ class LossMeter:
         """Take in some classes: their records, the class of each, and what the classes show."""
         self._rows.append(encoded.rows)
         self._lost.append(self._measured(encoded, partition, classes, published))
+
+    def add_counted(self, encoded: Encoded, partition: Classes, times: NDArray[np.int64], published: Shown) -> None:
+        """Take in some classes by their different records, class by class, and how often each occurs."""
+        assert all(isinstance(task, Classify | Aggregate) for task in self._policy.workload), "others look at records"
+        classes = np.repeat(np.arange(partition.classes, dtype=np.int32), partition.sizes)
+        ends = np.append(0, np.cumsum(times))[partition.starts]
+        self._rows.append(int(ends[-1]))
+        self._lost.append(Lost.by(encoded, replace(partition, starts=ends), classes, published, self._policy, times))
 
     def add_class(self, part: LargeClass, sums: Sums, published: Shown) -> None:
         """Take in a class whose records do not fit in memory."""

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def conditional_entropy(classes: NDArray[np.integer], labels: NDArray[np.integer]) -> float:
+def conditional_entropy(
+    classes: NDArray[np.integer], labels: NDArray[np.integer], times: NDArray[np.int64] | None = None
+) -> float:
     """H(C | R*): the entropy of the label within the classes, weighted by their sizes, in bits (equation 1).
 
     Parameters
@@ -23,6 +25,8 @@ def conditional_entropy(classes: NDArray[np.integer], labels: NDArray[np.integer
         The class of each record.
     labels
         The code of each record's label, -1 where it is missing.
+    times
+        How often each record occurs; once where it is None.
 
     Examples
     --------
@@ -32,13 +36,15 @@ def conditional_entropy(classes: NDArray[np.integer], labels: NDArray[np.integer
     there = labels >= 0
     if not there.any():
         return 0.0
-    of_class, _, counts = _counted(classes[there], labels[there])
+    of_class, _, counts = _counted(classes[there], labels[there], None if times is None else times[there])
     sizes = np.bincount(of_class, weights=counts)
     # Σ n(c, i) · log (n(i) / n(c, i)): no share of a class is ever rounded.
     return float(np.sum(counts * np.log2(sizes[of_class] / counts)) / counts.sum())
 
 
-def classification_metric(classes: NDArray[np.integer], labels: NDArray[np.integer]) -> float:
+def classification_metric(
+    classes: NDArray[np.integer], labels: NDArray[np.integer], times: NDArray[np.int64] | None = None
+) -> float:
     """CM: the share of records whose label is not the most frequent one of their class, or that are suppressed.
 
     Parameters
@@ -47,6 +53,8 @@ def classification_metric(classes: NDArray[np.integer], labels: NDArray[np.integ
         The class of each record, -1 for a suppressed one.
     labels
         The code of each record's label, -1 where it is missing.
+    times
+        How often each record occurs; once where it is None.
 
     Examples
     --------
@@ -57,10 +65,10 @@ def classification_metric(classes: NDArray[np.integer], labels: NDArray[np.integ
     if not there.any():
         return 0.0
     kept = there & (classes >= 0)
-    of_class, _, counts = _counted(classes[kept], labels[kept])
+    of_class, _, counts = _counted(classes[kept], labels[kept], None if times is None else times[kept])
     most = np.zeros(int(of_class.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(most, of_class, counts)
-    records = int(np.count_nonzero(there))
+    records = int(np.count_nonzero(there) if times is None else times[there].sum())
     return (records - int(most.sum())) / records
 
 
@@ -98,13 +106,17 @@ def wmse(classes: NDArray[np.integer], numbers: NDArray[np.float64]) -> float:
 
 
 def _counted(
-    classes: NDArray[np.integer], labels: NDArray[np.integer]
+    classes: NDArray[np.integer], labels: NDArray[np.integer], times: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The pairs of class and label that occur, and how often."""
     width = int(labels.max(initial=0)) + 1
     pairs = classes.astype(np.int64) * width + labels
     cells = (int(classes.max(initial=0)) + 1) * width
-    if cells <= 4 * len(pairs) + 65_536:
+    if times is not None:
+        found, place = np.unique(pairs, return_inverse=True)
+        counts = np.zeros(len(found), dtype=np.int64)
+        np.add.at(counts, place, times)
+    elif cells <= 4 * len(pairs) + 65_536:
         table = np.bincount(pairs, minlength=cells)
         found = np.flatnonzero(table)
         counts = table[found]

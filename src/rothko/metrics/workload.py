@@ -55,6 +55,8 @@ class View:
     """Quasi-identifier → the mean that each class shows, NaN where it shows none."""
     sizes: NDArray[np.int64]
     """Records in each class."""
+    times: NDArray[np.int64] | None = None
+    """How often each row occurs, which is asked by models of labels alone; once where it is None."""
 
     @classmethod
     def of(
@@ -64,6 +66,7 @@ class View:
         classes: NDArray[np.int32],
         published: Mapping[str, Sequence[Published]],
         policy: Policy,
+        times: NDArray[np.int64] | None = None,
     ) -> View:
         """The view of a release that is being made."""
         asked = statistics_asked(policy.workload)
@@ -83,7 +86,7 @@ class View:
             if pa.types.is_floating(column.values.type)
         }
         keys = {name: combined([column.of_class for column in columns]) for name, columns in published.items()}
-        return cls(encoded.lines, encoded.codes, classes, encoded.targets, shown, keys, means, partition.sizes)
+        return cls(encoded.lines, encoded.codes, classes, encoded.targets, shown, keys, means, partition.sizes, times)
 
     def groups(self, features: Sequence[str] | None) -> NDArray[np.integer[Any]]:
         """The released rows by what a model sees of the quasi-identifiers; all of them where it is None."""
@@ -199,10 +202,10 @@ def classify_loss(view: View, task: Classify, selections: Sequence[Selection]) -
     labels = np.where(codes == domain.size - 1, -1, codes)
     return ClassifyLoss(
         target=task.target,
-        conditional_entropy=conditional_entropy(groups, labels),
-        entropy=conditional_entropy(np.zeros_like(groups), labels),
-        classification_metric=classification_metric(groups, labels),
-        records=int(np.count_nonzero(labels >= 0)),
+        conditional_entropy=conditional_entropy(groups, labels, view.times),
+        entropy=conditional_entropy(np.zeros_like(groups), labels, view.times),
+        classification_metric=classification_metric(groups, labels, view.times),
+        records=int(np.count_nonzero(labels >= 0) if view.times is None else view.times[labels >= 0].sum()),
     )
 
 

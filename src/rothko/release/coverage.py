@@ -61,6 +61,7 @@ def check_coverage(
     published: Mapping[str, Sequence[Published]],
     *,
     by_column: bool = False,
+    times: NDArray[np.int64] | None = None,
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
     """Refuse classes that publish something that does not hold for all of their records.
@@ -74,15 +75,17 @@ def check_coverage(
     by_column
         Whether every quasi-identifier is recoded by itself: a mean is then that of all records that show it, and bounds
         that are missing say that one of these has no value.
+    times
+        How many records each of the values stands for; one where it is None.
     """
     by_extent = [line for line in lines if line.kind is Kind.ORDERED and not pa.types.is_string(line.values.type)]
     if by_column:
-        published = _without_numbers(values, classes, by_extent, published, connection)
+        published = _without_numbers(values, classes, by_extent, published, times, connection)
     by_extent = [line for line in by_extent if published[line.name]]
     if by_extent:
         grouped = _Grouped(classes, len(published[by_extent[0].name][0].of_class))
         for line in by_extent:
-            _refuse_outside(values[line.name], line, published[line.name], grouped, connection)
+            _refuse_outside(values[line.name], line, published[line.name], grouped, times, connection)
     for line in lines:
         if line not in by_extent:
             for column in published[line.name]:
@@ -94,6 +97,7 @@ def _without_numbers(
     classes: NDArray[np.int32],
     lines: Sequence[Line],
     published: Mapping[str, Sequence[Published]],
+    times: NDArray[np.int64] | None,
     connection: duckdb.DuckDBPyConnection,
 ) -> dict[str, Sequence[Published]]:
     """What is published besides means and bounds, which are checked here: each against the records that show it."""
@@ -103,7 +107,7 @@ def _without_numbers(
             if not pa.types.is_string(column.values.type):
                 alone = replace(column, of_class=np.arange(len(column.values), dtype=np.int32))
                 shown = column.of_class[classes]
-                check_coverage(values, shown, [line], {line.name: [alone]}, connection=connection)
+                check_coverage(values, shown, [line], {line.name: [alone]}, times=times, connection=connection)
         others[line.name] = [column for column in published[line.name] if pa.types.is_string(column.values.type)]
     return others
 
@@ -158,13 +162,14 @@ def _refuse_outside(
     line: Line,
     columns: Sequence[Published],
     grouped: _Grouped,
+    times: NDArray[np.int64] | None,
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
     """Refuse classes that publish less of a line than their records reach over."""
     for column in columns:
         of_class = column.of_class[grouped.held]
         if _is_mean(line, column):
-            holds = _near(column, held.low, grouped, of_class)
+            holds = _near(column, held.low, grouped, of_class, times)
         elif pa.types.is_string(column.values.type):
             labels = _Labels(column.values, held.low.type, connection)
             low, high, words = _comparable([held.low, held.high, labels.words])
@@ -191,18 +196,20 @@ def _near(
     values: pa.Array,
     grouped: _Grouped,
     of_class: NDArray[np.integer],
+    times: NDArray[np.int64] | None,
 ) -> NDArray[np.bool_]:
     """Whether classes show about the mean of their records.
 
     Numbers are divided by that of all records before, for the sum of two may be larger than any number.
     """
-    count, there = max(len(values), 1), ~_absent(values)
+    there = ~_absent(values)
+    share = 1 / max(len(values), 1) if times is None else times / max(int(times.sum()), 1)
     if pa.types.is_float32(values.type):  # a short float is the number that it is written as
         values = as_text(values)
     numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     numbers = np.where(there, numbers, 0.0)
-    sums = grouped.reduced(np.add, numbers / count, 0.0)
-    shares = grouped.reduced(np.add, there / count, 0.0)
+    sums = grouped.reduced(np.add, numbers * share, 0.0)
+    shares = grouped.reduced(np.add, there * share, 0.0)
     largest = grouped.reduced(np.maximum, np.abs(numbers), 0.0)
     shown = column.values.cast(pa.float64()).to_numpy(zero_copy_only=False)[of_class]
     with np.errstate(invalid="ignore"):

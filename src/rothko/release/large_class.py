@@ -13,7 +13,7 @@ same, and their order tells nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
+from rothko.data.line import Line
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.growing import Tables
 from rothko.engines.part import LargeClass
@@ -89,7 +90,7 @@ def add_up(part: LargeClass, policy: Policy, shuffle: Shuffle | None = None) -> 
     lines = part.outline.lines
     low = np.array([line.size for line in lines], dtype=np.int32)
     high = np.full(len(lines), -1, dtype=np.int32)
-    asked = set(_means(part.outline, policy))
+    asked = set(means_shown(lines, policy))
     values = {i: np.zeros(line.size, dtype=np.int64) for i, line in enumerate(lines) if line.name in asked}
     targets = {name: np.zeros(part.outline.domains[name].size, dtype=np.int64) for name in part.outline.targets}
     for coded in part.batches():
@@ -109,7 +110,7 @@ def publish_class(part: LargeClass, found: Sums, policy: Policy) -> dict[str, tu
     somebody = replace(part.outline.nobody(), codes=found.low[:, None].copy())
     somebody = replace(somebody, values={name: np.zeros(1, dtype=np.int32) for name in part.outline.domains})
     shown = publish(*found.box_of(part, somebody), policy.publish, workload=policy.workload)
-    means = _means(part.outline, policy)
+    means = means_shown(part.outline.lines, policy)
     places = {line.name: i for i, line in enumerate(part.outline.lines)}
     return {
         name: tuple(
@@ -120,28 +121,36 @@ def publish_class(part: LargeClass, found: Sums, policy: Policy) -> dict[str, tu
     }
 
 
-def _means(outline: Outline, policy: Policy) -> dict[str, str]:
+def means_shown(lines: Sequence[Line], policy: Policy) -> dict[str, str]:
     """Quasi-identifier → the column of its mean, where one is shown."""
     asked = statistics_asked(policy.workload)
     return {
         line.name: line.name if policy.publish == "mean" else mean_name(line.name)
-        for line in outline.lines
+        for line in lines
         if is_numeric(line) and (policy.publish == "mean" or "mean" in asked.get(line.name, ()))
     }
 
 
 def _mean(column: Published, outline: Outline, i: int, found: Sums) -> Published:
     """The mean of a class by how many records have each value; missing where some have none."""
-    line, counts = outline.lines[i], found.values[i]
-    numbers = np.append(as_numbers(line.values), np.nan)
+    shown = np.array([mean_of(numbers_of(outline.lines[i]), found.values[i])])
+    return Published(column.name, pa.array(shown, from_pandas=True), np.zeros(1, dtype=np.int32))
+
+
+def numbers_of(line: Line) -> NDArray[np.float64]:
+    """The number that each code of a line stands for, and NaN for what is missing."""
+    return np.append(as_numbers(line.values), np.nan)
+
+
+def mean_of(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """The mean of rising numbers that occur so often; NaN where one is missing."""
     held = np.flatnonzero(counts)
     lowest = numbers[held[0]]
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = float(np.dot(counts[held], numbers[held] - lowest)) / found.rows + lowest
+        mean = float(np.dot(counts[held], numbers[held] - lowest)) / int(counts.sum()) + lowest
     if not math.isfinite(mean):
         mean = exact_mean(numbers[held], counts[held])
-    shown = without_noise(np.array([mean]), np.abs(numbers[held]).max(keepdims=True))
-    return Published(column.name, pa.array(shown, from_pandas=True), np.zeros(1, dtype=np.int32))
+    return float(without_noise(np.array([mean]), np.abs(numbers[held]).max(keepdims=True))[0])
 
 
 class Shuffle:

@@ -31,6 +31,10 @@ class Meter(Protocol):
         """Take in some classes: their records, the class of each, and what the classes show."""
         ...
 
+    def add_counted(self, encoded: Encoded, partition: Classes, times: NDArray[np.int64], published: Shown) -> None:
+        """Take in some classes by their different records, class by class, and how often each occurs."""
+        ...
+
     def add_class(self, part: LargeClass, sums: Sums, published: Shown) -> None:
         """Take in a class whose records do not fit in memory."""
         ...

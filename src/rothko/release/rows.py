@@ -148,14 +148,11 @@ def random_order(
     >>> sorted(order.tolist())
     [0, 1, 2]
     """
-    from rothko.kernels.numbers import fold_numbers
     from rothko.kernels.order import order_by_key
 
     keys = row_keys(kept, seed, rows=kept.num_rows if classes is None else len(classes))
     if classes is not None:
-        by_class = _class_keys(shown)
-        for begin in range(0, len(keys), BLOCK):
-            fold_numbers(by_class[classes[begin : begin + BLOCK]], keys[begin : begin + BLOCK])
+        fold_shown(keys, shown, classes)
     order = np.empty(len(keys), dtype=np.int32)
     bits = max(1, int(len(keys) // 4).bit_length())
     edges = np.linspace(0, 1 << bits, threads + 1).astype(np.int64)
@@ -163,16 +160,33 @@ def random_order(
     return order
 
 
-def row_keys(kept: pa.Table, seed: int, *, rows: int | None = None) -> NDArray[np.uint64]:
-    """A hash of what each row keeps, and of the seed; of so many rows, where they keep nothing."""
+def row_keys(
+    kept: pa.Table, seed: int, *, rows: int | None = None, some: bool = False
+) -> NDArray[np.uint64]:  # fmt: skip
+    """A hash of what each row keeps, and of the seed; of so many rows, where they keep nothing.
+
+    Parameters
+    ----------
+    some
+        These are some of the rows, and a hash must not hang on which others are with them.
+    """
     keys = np.full(kept.num_rows if rows is None else rows, np.uint64(seed & (2**64 - 1)))
     for name in kept.column_names:
         column = kept[name]
         # Dictionaries are hashed once, and not for every block.
         step = max(len(keys), 1) if pa.types.is_dictionary(column.type) else BLOCK
         for begin in range(0, len(keys), step):
-            _fold(column.slice(begin, step), keys[begin : begin + step], nulls=column.null_count > 0)
+            _fold(column.slice(begin, step), keys[begin : begin + step], nulls=some or column.null_count > 0)
     return keys
+
+
+def fold_shown(keys: NDArray[np.uint64], shown: Iterable[Published], classes: NDArray[np.integer]) -> None:
+    """Take into the hash of every row what it shows, given the class of each."""
+    from rothko.kernels.numbers import fold_numbers
+
+    by_class = _class_keys(shown)
+    for begin in range(0, len(keys), BLOCK):
+        fold_numbers(by_class[classes[begin : begin + BLOCK]], keys[begin : begin + BLOCK])
 
 
 def _class_keys(shown: Iterable[Published]) -> NDArray[np.uint64]:

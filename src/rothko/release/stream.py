@@ -59,7 +59,7 @@ def published_classes(
 ) -> tuple[dict[str, tuple[Published, ...]], NDArray[np.int32]]:
     """What some classes publish, and the class of each record."""
     published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
-    _no_clash(published, kept)
+    no_clash(published, kept)
     return published, partition.class_of()
 
 
@@ -231,19 +231,37 @@ class Sink:
         of, partition = self._of, part.partition
         with timed(self.timings, "publish"):
             published, classes = published_classes(part.encoded, partition, part.kept, of.policy, threads=of.threads)
-            rows = released_rows(
-                published, classes, part.kept, of.source.names, of.policy, seed=of.seed, threads=of.threads
-            )
-        # Beside the writing, which leaves a core free; what is not done by then is waited for.
-        noted = self._beside.submit(self._note_truth, published, part.kept, classes, part.encoded)
-        with timed(self.timings, "write"):
-            self._append(rows)
-        with timed(self.timings, "verify"):
-            noted.result()
+        self.add_rows(part.encoded, part.kept, published, classes)
         with timed(self.timings, "measure"):
             self.meter.add(part.encoded, partition, classes, published)
             if isinstance(partition, TreeClasses):
                 self._branch(part.leaf, partition.cuts, published)
+
+    def add_rows(
+        self,
+        encoded: Encoded,
+        kept: pa.Table,
+        published: Mapping[str, Sequence[Published]],
+        classes: NDArray[np.int32],
+        *,
+        covered: bool = False,
+    ) -> None:
+        """Append the rows of some records to the file; neither what they lose nor a branch of theirs is taken note of.
+
+        Parameters
+        ----------
+        covered
+            Numbers that their classes publish are about other records, too, and known to hold: labels are looked at.
+        """
+        of = self._of
+        with timed(self.timings, "publish"):
+            rows = released_rows(published, classes, kept, of.source.names, of.policy, seed=of.seed, threads=of.threads)
+        # Beside the writing, which leaves a core free; what is not done by then is waited for.
+        noted = self._beside.submit(self._note_truth, published, kept, classes, encoded, covered=covered)
+        with timed(self.timings, "write"):
+            self._append(rows)
+        with timed(self.timings, "verify"):
+            noted.result()
 
     def add_class(self, part: LargeClass, known: Sums | None = None) -> None:
         """Publish a class that does not fit in memory, and append its rows to the file some at a time.
@@ -261,7 +279,7 @@ class Sink:
             published = publish_class(part, found, of.policy)
         with timed(self.timings, "write"):
             for kept, order, count in shuffle.pieces():
-                _no_clash(published, kept)
+                no_clash(published, kept)
                 classes = np.zeros(count, dtype=np.int32)
                 self._append(assemble(of.source.names, published, kept, classes, order, threads=of.threads))
         with timed(self.timings, "verify"):
@@ -286,11 +304,14 @@ class Sink:
         kept: pa.Table,
         classes: NDArray[np.int32],
         encoded: Encoded,
+        *,
+        covered: bool = False,
     ) -> None:
         """Take note of what the rows of some records must be, and refuse classes that do not cover them."""
         told = Told.of(self._of.source.names, published, kept, classes)
         values = {line.name: Values.at(line, codes) for line, codes in zip(encoded.lines, encoded.codes, strict=True)}
-        check_coverage(values, classes, encoded.lines, published, connection=self._sql)
+        looked_at = labels_alone(published) if covered else published
+        check_coverage(values, classes, encoded.lines, looked_at, connection=self._sql)
         self._fingerprint += ToldHashes(told, is_text(self._file.path)).expected(self._sql)
         self._told = self._told or told.of_nobody()
         if self._people is not None:
@@ -335,7 +356,15 @@ class Sink:
         self._file.close()
 
 
-def _no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> None:
+def labels_alone(published: Mapping[str, Sequence[Published]]) -> dict[str, list[Published]]:
+    """What is published as text."""
+    return {
+        name: [column for column in columns if pa.types.is_string(column.values.type)]
+        for name, columns in published.items()
+    }
+
+
+def no_clash(published: Mapping[str, Sequence[Published]], kept: pa.Table) -> None:
     """Refuse to publish two columns under one name: age_min beside a column that is called so already."""
     names = [column.name for shown in published.values() for column in shown] + kept.column_names
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import pickle
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rothko.data.source.source import PIECE_ROWS, of_size
 from rothko.data.source.spark_errors import told, understood
@@ -30,6 +32,8 @@ Batches = Iterator[pa.RecordBatch]
 """The rows of a partition, as Spark hands them over."""
 Partial = Callable[[Iterator[Any]], Iterable[tuple[int, Any]]]
 """The records of a partition, some at a time → what was found, by the slot in which it is added up."""
+Keyed = Callable[[Iterator[Any]], Iterable[tuple[int, NDArray[np.uint64], NDArray[np.int64]]]]
+"""The records of a partition, some at a time → slots, (words, keys) in each, and how often each key was found."""
 Opened = Callable[[Batches], Iterator[Any]]
 """The rows of a partition → its records, some at a time."""
 Add = Callable[[int, list[Any]], Any]
@@ -67,6 +71,17 @@ class Cluster:
             summed = found.groupBy("slot").applyInArrow(as_sum(add), SLOTS)
         table = self.collect(summed)
         return {row["slot"]: pickle.loads(row["found"]) for row in table.to_pylist()}
+
+    def count_keys(self, frame: Any, find: Keyed, words: int, most: int, opened: Opened) -> pa.Table | None:
+        """How often each key of so many words occurs in each slot; None where there are more than ``most`` of them."""
+        self.collected.jobs += 1
+        names = [f"w{i}" for i in range(words)]
+        schema = ", ".join(["slot int", *(f"{name} bigint" for name in names), "times bigint"])
+        with understood():
+            found = frame.mapInArrow(of_batches(_keyed, find, names, opened), schema)
+            summed = found.groupBy("slot", *names).sum("times").limit(most + 1)
+        table = self.collect(summed).rename_columns(["slot", *names, "times"])
+        return None if table.num_rows > most else table
 
     def hold(self, frame: Any, make: Callable[[Batches], Batches], schema: str) -> Held:
         """What a function makes of the rows of a frame, kept on the cluster from the first time it is asked."""
@@ -124,6 +139,14 @@ def _give_up(frame: Any) -> None:
 def _version(batches: Batches) -> Batches:
     for _ in batches:
         yield pa.record_batch({"version": [version("rothko")]})
+
+
+def _keyed(find: Keyed, names: Sequence[str], opened: Opened, batches: Batches) -> Batches:
+    for slot, words, times in find(opened(batches)):
+        nothing = np.zeros(len(times), dtype=np.int64)
+        columns = [*words.view(np.int64), *(nothing for _ in range(len(names) - len(words)))]
+        slots = pa.array(np.full(len(times), slot, dtype=np.int32))
+        yield pa.record_batch([slots, *map(pa.array, columns), pa.array(times)], names=["slot", *names, "times"])
 
 
 def as_part(find: Partial, opened: Opened) -> Callable[[Batches], Batches]:

@@ -13,18 +13,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rothko.data.source.written import Written
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.coder import Coder
-from rothko.engines.packing import Packed, Packing
-from rothko.engines.spark.cluster import Add, Batches, Cluster, Held, Partial, as_written
+from rothko.engines.packing import Packed, Packing, by_part
+from rothko.engines.spark.cluster import Add, Batches, Cluster, Held, Keyed, Partial, as_written
 
 VALUES = "codes binary, kept binary"
 """The columns of packed records: see :class:`rothko.engines.packing.Packed`."""
 TOGETHER = 1 << 16
 """Records in one value, at most: some megabytes, of which Spark hands over several at a time."""
+SENT = f"slot int, {VALUES}"
+"""The same on their way to tasks."""
+SHARE = 4
+"""A task that sends records to others holds this part of what one can that finishes them: it has them twice."""
 AT_ONCE = 1 << 18
 """Records that are worth a call."""
 
@@ -51,6 +57,10 @@ class Records:
         """What a function finds in them, given :class:`rothko.data.survey.coded.Coded` some at a time; the sum."""
         return self.cluster.gather(self.frame, find, add, partial(unpacked, self.packing, AT_ONCE))
 
+    def count_keys(self, find: Keyed, words: int, most: int) -> pa.Table | None:
+        """How often each key occurs that a function finds in them; None where there are more than ``most``."""
+        return self.cluster.count_keys(self.frame, find, words, most, partial(unpacked, self.packing, AT_ONCE))
+
     def close(self) -> None:
         """Give them up."""
         self.held.close()
@@ -67,6 +77,16 @@ def as_value(packed: Packed) -> pa.RecordBatch:
     """Some records as one row."""
     messages = [None if batch is None else batch.serialize().to_pybytes() for batch in packed]
     return pa.record_batch([pa.array([one], pa.binary()) for one in messages], ["codes", "kept"])
+
+
+def sent(packing: Packing, coded: Coded, slots: NDArray[np.int32], count: int) -> Batches:
+    """Some records on their way to tasks, of which there are so many: those of each side by side, with its number."""
+    packed, begins = by_part(packing.pack(coded), slots, count)
+    for slot in np.flatnonzero(np.diff(begins)).tolist():
+        begin, end = int(begins[slot]), int(begins[slot + 1])
+        for at in range(begin, end, TOGETHER):
+            value = packed.slice(at, min(TOGETHER, end - at))
+            yield as_value(value).add_column(0, "slot", pa.array([slot], pa.int32()))
 
 
 def unpacked(packing: Packing, rows: int, batches: Batches) -> Iterator[Coded]:

@@ -20,6 +20,7 @@ from rothko.engines.engine import Io, Request
 from rothko.engines.options import Spark
 from rothko.engines.packing import Packing
 from rothko.engines.plan import Budget, budget
+from rothko.engines.refine import SAMPLED
 from rothko.engines.rothko_s import Sampling
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.spark.cluster import Cluster
@@ -106,11 +107,15 @@ def look(
     read = frame.select([quoted(name) for name in columns_read(frame.columns, policy)])
     codes = 4 * (len(policy.quasi_identifiers) + len(policy.sensitive) + len(policy.workload) + 1)
     for_sample = budget(limit, row_bytes=codes)
-    sampled = engine.samples and not policy.method.needs_all_records
+    sampled = 0
+    if policy.method.by_counts:
+        sampled = min(for_sample.within(engine.records_at_once).tuples, SAMPLED)
+    elif engine.samples and not policy.method.needs_all_records:
+        sampled = min(for_sample.tuples, MOST_SAMPLED)
     progress("survey", 0, 1)
     found = survey(
         cluster, read, label, policy, text=text, seed=seed, memory=for_sample.frequency,
-        sample=min(for_sample.tuples, MOST_SAMPLED) if sampled else 0, written=written,
+        sample=sampled, written=written,
     )  # fmt: skip
     progress("survey", 1, 1)
     outline, coder, _ = found.settled

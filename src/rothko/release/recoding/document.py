@@ -28,14 +28,20 @@ FORMAT = "rothko recoding 1"
 def copied(stored: Path, path: Path) -> dict[Path, Content]:
     """What a stored recoding consists of under another name: path → JSON text or table, never whole in memory."""
     about = json_text.parse(stored.read_text(encoding="utf-8"))
-    if not isinstance(about["tree"], str):
+    field = "shown" if "shown" in about else "tree"  # by column, or not
+    if not isinstance(about[field], str):
         return {path: stored.read_text(encoding="utf-8")}
-    about["tree"] = large_files(path)[0].name
-    for columns in about["published"].values():
-        for column in columns:
-            column["file"] = large_files(path)[1].name
+    beside = list(zip(large_files(stored), large_files(path), strict=True))
+    if field == "tree":
+        about["tree"] = beside[0][1].name
+        for columns in about["published"].values():
+            for column in columns:
+                column["file"] = beside[1][1].name
+    else:
+        beside = beside[1:]
+        about["shown"] = beside[0][1].name
     files: dict[Path, Content] = {path: json_text.dump(about, indent=None)}
-    for old, new in zip(large_files(stored), large_files(path), strict=True):
+    for old, new in beside:
         file = pq.ParquetFile(old)
         files[new] = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
     return files

@@ -367,16 +367,21 @@ class ColumnRecoding(Recoding):
 
     def files(self, path: Path) -> dict[Path, Content]:
         """What :meth:`save` writes: path → JSON text or table."""
-        about = {**head(self.policy, self.classes, self.attributes), "kind": KIND}
-        about["published"] = published_to_dict(self.published, "of_part")
         shown = self.tree["shown"]
         if self.classes <= LARGE:
-            about["shown"] = shown.tolist()
-            return {path: json_text.dump(about)}
+            return {path: json_text.dump(self._about(self.classes) | {"shown": shown.tolist()})}
+        return self.large_files(
+            path, self.classes, pa.table({a.name: shown[:, i] for i, a in enumerate(self.attributes)})
+        )
+
+    def large_files(self, path: Path, classes: int, shown: Content) -> dict[Path, Content]:
+        """The same with as many classes as are given, whatever it holds itself: a column for each quasi-identifier."""
         beside = large_files(path)[1]
-        about["shown"] = beside.name
-        columns = {a.name: shown[:, i] for i, a in enumerate(self.attributes)}
-        return {path: json_text.dump(about, indent=None), beside: pa.table(columns)}
+        return {path: json_text.dump(self._about(classes) | {"shown": beside.name}, indent=None), beside: shown}
+
+    def _about(self, classes: int) -> dict[str, Any]:
+        published = published_to_dict(self.published, "of_part")
+        return {**head(self.policy, classes, self.attributes), "kind": KIND, "published": published}
 
     @classmethod
     def from_dict(cls, about: dict[str, Any], path: Path) -> ColumnRecoding:

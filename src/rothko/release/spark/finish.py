@@ -19,16 +19,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.source.source import Source
 from rothko.data.source.spark_errors import understood
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
 from rothko.engines.divided import Divided
-from rothko.engines.packing import Packing, by_part
+from rothko.engines.packing import Packing
 from rothko.engines.part import LargeClass
 from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches
-from rothko.engines.spark.records import TOGETHER, VALUES, as_value, unpacked
+from rothko.engines.spark.records import SENT, SHARE, sent, unpacked
 from rothko.engines.spark.run import Grown
 from rothko.engines.spark.store import Leaf
 from rothko.methods.classes import Cuts
@@ -39,14 +38,11 @@ from rothko.release.measured import NewMeter
 from rothko.release.publish import Published
 from rothko.release.recoding.branches import Branches
 from rothko.release.rows import row_keys
-from rothko.release.spark.parts import PartFile, part_name, write_manifest, write_part
-from rothko.release.stored import Written
-from rothko.release.stream import Sink, Stream
-from rothko.release.verify import Fingerprint
+from rothko.release.spark.part_files import File, Files, Joined, stream_of, write_file
+from rothko.release.spark.parts import part_name
+from rothko.release.stream import Sink
 from rothko.release.write import write_content
 
-SHARE = 4
-"""A task that sends records to others holds this part of what one can that finishes them: it has them twice."""
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """An odd number by which products spread over 64 bits (Fibonacci hashing)."""
 
@@ -108,26 +104,13 @@ Branched = tuple[int, Cuts, Mapping[str, Sequence[Published]]]
 class Done:
     """What a task has made of a leaf, or of a piece of one."""
 
-    written: Written
+    file: File
     measured: Any
     """What :meth:`rothko.release.measured.Meter.measured` said."""
     branch: Branched | None
     """Of the recoding, where there is one."""
-    file: PartFile
     notes: tuple[str, ...] = ()
     """What a person should know of how the classes came about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """What all tasks have made, in short."""
-
-    written: Written
-    """As of the first, with the fingerprint of all."""
-    measured: Any
-    manifest: str
-    """The hash of the list of files."""
-    notes: tuple[str, ...] = ()
 
 
 def finish(grown: Grown, making: Making, recoding: Path) -> Joined:
@@ -146,7 +129,7 @@ def _jobs(grown: Grown, making: Making, recoding: Path) -> Any:
     """Every record to its task, every task to the one that joins them: not begun before it is collected."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
-    routed = grown.records.frame.mapInArrow(of_batches(_routed, making), f"slot int, {VALUES}")
+    routed = grown.records.frame.mapInArrow(of_batches(_routed, making), SENT)
     done = routed.repartitionById(len(making.slots), "slot").mapInArrow(of_batches(_finished, making), SLOTS)
     return (
         done.repartition(1)
@@ -202,12 +185,7 @@ def _routed(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
             keys = _keys(coded.take(spread), making.seed)
             piece = ((keys >> np.uint64(33)) + alike.number(keys)) % parts[slots[spread]]
             slots[spread] += piece.astype(np.int32)
-        packed, begins = by_part(making.packing.pack(coded), slots, len(making.slots))
-        for slot in np.flatnonzero(np.diff(begins)).tolist():
-            begin, end = int(begins[slot]), int(begins[slot + 1])
-            for at in range(begin, end, TOGETHER):
-                value = packed.slice(at, min(TOGETHER, end - at))
-                yield as_value(value).add_column(0, "slot", pa.array([slot], pa.int32()))
+        yield from sent(making.packing, coded, slots, len(making.slots))
 
 
 def _keys(coded: Coded, seed: int) -> NDArray[np.uint64]:
@@ -262,26 +240,22 @@ def _finished(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
 def _written(making: Making, number: int, slot: Slot, coded: Coded) -> Done:
     """Write the file of a leaf, or of a piece of one."""
     branch: list[Branched] = []
+    notes: list[str] = []
+
+    def put(sink: Sink) -> None:
+        if slot.of > 1:
+            sink.add_class(_class(making, slot.leaf, [coded], coded.rows), making.sums[slot.leaf.node])
+        else:
+            part = making.divided.finish(_in_order(making, coded), slot.leaf.node)
+            notes.extend(part.partition.notes)
+            sink.add(part)
+
     with Spill.open() as spill:
-        stream = Stream(
-            parts=(), top=_no_top, policy=making.policy, outline=making.outline, source=_source(making.names),
-            certify=_no_certificate, spill=spill, meter=making.meter, seed=making.seed,
+        stream = stream_of(making.policy, making.outline, making.names, spill, making.meter, making.seed)
+        file, meter = write_file(
+            stream, making.folder, making.file(number), put, lambda *given: branch.append(given)
         )  # fmt: skip
-
-        def write(path: Path) -> tuple[Written, Any, tuple[str, ...]]:
-            notes: tuple[str, ...] = ()
-            with Sink(stream, path, lambda *given: branch.append(given), private=False) as sink:
-                if slot.of > 1:
-                    sink.add_class(_class(making, slot.leaf, [coded], coded.rows), making.sums[slot.leaf.node])
-                else:
-                    part = making.divided.finish(_in_order(making, coded), slot.leaf.node)
-                    notes = part.partition.notes
-                    sink.add(part)
-                written = sink.finish()
-            return written, sink.meter.measured(), notes
-
-        file, (written, measured, notes) = write_part(making.folder, making.file(number), write)
-        return Done(written, measured, branch[0] if branch else None, file, notes)
+        return Done(file, meter.measured(), branch[0] if branch else None, tuple(notes))
 
 
 def _in_order(making: Making, coded: Coded) -> Coded:
@@ -298,25 +272,9 @@ def _in_order(making: Making, coded: Coded) -> Coded:
     return coded.take(sort_records(words, 1))
 
 
-def _no_top() -> Cuts:
-    raise AssertionError("a leaf has no top")
-
-
-def _no_certificate(*_: Any) -> Any:
-    raise AssertionError("a leaf has no certificate")
-
-
-def _source(names: tuple[str, ...]) -> Source:
-    """A table of some columns that is not read."""
-    return Source("", names, None, lambda *_: pa.table({}))
-
-
 def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join what all tasks have made, in the order of their numbers."""
-    first: Written | None = None
-    total, escaped, files = Fingerprint(), set[str](), list[PartFile]()
-    numbers: list[int] = []
-    joined, notes = set[int](), dict[str, None]()
+    files, joined, notes = Files(), set[int](), dict[str, None]()
     with Spill.open() as spill:
         outline = making.outline
         meter = making.meter(making.policy, outline, spill)
@@ -324,25 +282,17 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
         for batch in batches:
             for number, found in zip(batch["slot"].to_pylist(), batch["found"], strict=True):
                 done: Done = pickle.loads(found.as_py())
-                numbers.append(number)
-                first = first or done.written
-                total += done.written.meant.fingerprint
-                escaped |= done.written.escaped
+                files.add(number, done.file)
                 meter.take_in(done.measured)
                 notes |= dict.fromkeys(done.notes)
                 if done.branch is not None and done.branch[0] not in joined:  # the pieces of a class have the same
                     branches.add(*done.branch)
                     joined.add(done.branch[0])
-                files.append(done.file)
-        if first is None:
+        if not files.numbers:
             return  # an empty partition beside the one that has all
-        assert numbers == sorted(set(numbers)), "two tasks have made the same"
-        if total.rows != outline.rows:  # of a frame that is another each time it is asked
+        if files.rows != outline.rows:  # of a frame that is another each time it is asked
             raise making.coder.changed()
         top = making.divided.top
         for path, content in ({} if top is None else branches.files(recoding, top)).items():
             write_content(content, path)
-    digest = write_manifest(making.folder, files)
-    written = replace(first, meant=replace(first.meant, fingerprint=total, rows=total.rows), escaped=frozenset(escaped))
-    joined_all = Joined(written, meter.measured(), digest, tuple(notes))
-    yield pa.record_batch({"found": pa.array([pickle.dumps(joined_all)], pa.binary())})
+    yield files.joined(making.folder, meter.measured(), tuple(notes))

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from rothko.data.source.source import Source
 from rothko.data.source.spark import brought, quoted
+from rothko.engines.engine import Io
 from rothko.engines.growing import Holder, Tables
 from rothko.engines.spark.cluster import Cluster
+from rothko.engines.spark.records import Records
+from rothko.engines.spark.refine import RefinedTable
 from rothko.engines.spark.run import Grown
 from rothko.errors import OutputError, PolicyError
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
 from rothko.release.loss import Loss
-from rothko.release.measured import NewMeter
+from rothko.release.measured import Meter, NewMeter
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.recoding.document import copied
 from rothko.release.release import HEAD
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
-from rothko.release.spark.finish import Joined, Making, finish
+from rothko.release.spark.columns import Recode, recode
+from rothko.release.spark.finish import Making, finish
+from rothko.release.spark.part_files import Joined
 from rothko.release.spark.parts import MANIFEST, check_ending
 from rothko.release.spark.verify import read_written, verify_written
 from rothko.release.staging import sha256
@@ -33,16 +38,38 @@ from rothko.release.stored import HeldRelease, Written
 from rothko.release.verify import Verification
 from rothko.release.write import explained
 
+Make = Callable[[Path, str, Path], tuple[Joined, Loss]]
+"""Has the records recoded and written: a folder, the ending of its files, where the recoding goes → what was made."""
+
+
+class OnCluster(Protocol):
+    """A table on a cluster of which it is known how it is recoded."""
+
+    @property
+    def records(self) -> Records:
+        """What lies there."""
+        ...
+
+    @property
+    def io(self) -> Callable[[], Io]:
+        """What was read so far."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A release whose tree is grown and whose records lie on a cluster. It can be taken once, as a stream can."""
+    """A release whose records lie on a cluster, and of which it is known how they are recoded. It can be taken once."""
 
-    grown: Grown
+    grown: OnCluster
     policy: Policy
     source: Source
     certify: Callable[[Verification, Loss], Certificate]
-    meter: NewMeter
+    make: Make
     spill: Tables
     """A private folder that executors can reach, too."""
 
@@ -110,11 +137,33 @@ class Spread:
         with explained(data):
             data.mkdir()
         # Tasks work in folders of their own.
-        making = Making.of(self.grown, self.policy, self.source.names, self.meter, data.absolute(), ending)
-        joined = finish(self.grown, making, recoding.absolute())
-        meter = self.meter(self.policy, self.grown.outline, self.spill)
-        meter.take_in(joined.measured)
-        return joined, meter.finish()
+        return self.make(data.absolute(), ending, recoding.absolute())
+
+
+def by_leaf(grown: Grown, policy: Policy, names: Sequence[str], meter: NewMeter, spill: Tables) -> Make:
+    """How a table is recoded that is divided: its leaves are finished where their records are brought together."""
+
+    def make(data: Path, ending: str, recoding: Path) -> tuple[Joined, Loss]:
+        joined = finish(grown, Making.of(grown, policy, names, meter, data, ending), recoding)
+        return joined, lost(joined, meter(policy, grown.outline, spill))
+
+    return make
+
+
+def by_column(table: RefinedTable, policy: Policy, names: Sequence[str], meter: NewMeter, spill: Tables) -> Make:
+    """How a table is recoded that is refined: every record by itself."""
+
+    def make(data: Path, ending: str, recoding: Path) -> tuple[Joined, Loss]:
+        joined = recode(table, Recode.of(table, policy, names, meter, data, ending), recoding)
+        return joined, lost(joined, meter(policy, table.outline, spill))
+
+    return make
+
+
+def lost(joined: Joined, meter: Meter) -> Loss:
+    """What all tasks have lost together."""
+    meter.take_in(joined.measured)
+    return meter.finish()
 
 
 class SpreadRelease(HeldRelease):
