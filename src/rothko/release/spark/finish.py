@@ -182,7 +182,9 @@ def _routed(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
         slots = route(coded)
         spread = np.flatnonzero(parts[slots] > 1)
         if len(spread):
-            keys = _keys(coded.take(spread), making.seed)
+            # By what the rows show, of which what they keep is all that differs: by codes, or by anything that does
+            # not leave, whoever knows the seed could tell records of the class apart.
+            keys = row_keys(coded.kept.take(pa.array(spread)), making.seed, rows=len(spread), some=True)
             piece = ((keys >> np.uint64(33)) + alike.number(keys)) % parts[slots[spread]]
             slots[spread] += piece.astype(np.int32)
         yield from sent(making.packing, coded, slots, len(making.slots))
