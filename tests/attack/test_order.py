@@ -197,7 +197,8 @@ def halves(method: Any, times: int, **options: Any) -> list[frozenset[str]]:
     asked = rk.Policy.quick(["age", "row"], qi=["age"], keep="row", k=3, method=method)
     found = []
     for _ in range(times):
-        rows = rk.anonymize(tied(), asked, seed=0, threads=1, **options).table.to_pylist()
+        # By seed 1 the centre of iDistance is one of the two at the ends: from the middle they are as far.
+        rows = rk.anonymize(tied(), asked, seed=1, threads=1, **options).table.to_pylist()
         found.append(frozenset(row["row"] for row in rows if row["age"] == "[1, 5]" and row["row"] != "-"))
     return found
 
