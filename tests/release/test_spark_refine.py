@@ -68,7 +68,12 @@ def test_the_release_is_that_of_the_memory_engine(spark: Any, folder: Path) -> N
     collected = release.grown.records.cluster.collected
     assert collected.jobs > 3, "a survey, every column, and the sets more than once"
     assert collected.rows < 500 * collected.jobs
-    saved = release.save("out/")
+    # As for many rows: those that show the same on one set, and not on another, are verified in different tasks.
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        saved = release.save("out/")
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
     plain = rk.anonymize(people(), policy())
     assert rows_of(pq.read_table(saved.data)) == rows_of(plain.arrow)
     found, wanted = saved.certificate, plain.certificate

@@ -88,11 +88,30 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
         for name in sensitive:
             times = counted.frame.groupBy(place[name]).agg({"times": "sum"}).sort(place[name])
             values[name] = known(name, cluster.collect(times), policy)
-        about = partial(classes_of, asked, columns, meant.published, values)
-        found = cluster.gather(counted.frame.repartition(*shown), about, lambda _, some: together(some))
-    checked: Verification = found.get(0) or Verification(0, columns, 0, ())
+        # What is asked over some quasi-identifiers is asked of rows that show the same on these: brought together anew.
+        everything = tuple(meant.published)
+        sets: dict[tuple[str, ...], list[Requirement]] = {everything: []}
+        for requirement in asked:
+            sets.setdefault(tuple(requirement.over or everything), []).append(requirement)
+        found = []
+        for over, some in sets.items():
+            by = [place[column] for name in over for column in meant.published[name]]
+            found.append(_asked_of(cluster, counted.frame, some, by, columns, meant, values))
+        about = {finding.requirement: finding for one in found for finding in one.findings}
+        checked = replace(found[0], findings=tuple(about[requirement] for requirement in asked))
     meant.check_extent(replace(checked, columns=columns))
     return meant.accepted(replace(checked, columns=columns))
+
+
+def _asked_of(
+    cluster: Cluster, counted: Any, asked: Sequence[Requirement], by: Sequence[str], columns: tuple[str, ...],
+    meant: Meant, values: Mapping[str, Known],
+) -> Verification:  # fmt: skip
+    """What the classes of a table hold, whose rows are brought together by some columns."""
+    about = partial(classes_of, asked, columns, meant.published, values)
+    found = cluster.gather(counted.repartition(*by), about, lambda _, some: together(some))
+    checked: Verification = found[0] if found else Verification(0, columns, 0, ())
+    return checked
 
 
 def _counted(cluster: Cluster, files: Any, hashes: ToldHashes, columns: tuple[str, ...], keys: Any) -> Any:
