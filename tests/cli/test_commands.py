@@ -273,7 +273,7 @@ def test_demo(steward, folder):
 def test_demo_without_scikit_learn(steward, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     ran = steward("demo", "-n", 800)
-    assert ran.out.count("$ rothko ") == 12
+    assert ran.out.count("$ rothko ") == 14
     assert 'pip install "rothko[learn]"' in ran.out
 
 
