@@ -119,8 +119,11 @@ class Held:
     """
 
     def __init__(self, frame: Any) -> None:
+        from pyspark import StorageLevel
+
         try:
-            self.frame = frame.persist()
+            # On disk: memory is other people's, and a block that is unrolled in it may take all that Java has.
+            self.frame = frame.persist(StorageLevel.DISK_ONLY)
         except Exception:  # of Py4J or of gRPC: some managed clusters refuse it
             self.frame = frame
         self._end = weakref.finalize(self, _give_up, self.frame)

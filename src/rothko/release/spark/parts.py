@@ -41,9 +41,14 @@ def check_ending(ending: str, known: Sequence[str] = READ_BY_SPARK) -> None:
         )
 
 
+def files_of(folder: Path, ending: str) -> list[str]:
+    """The names of the files of a release."""
+    return [str(path.absolute()) for path in sorted(folder.glob(f"part-*{ending}"))]
+
+
 def read_by_tasks(session: Any, folder: Path, ending: str) -> Any:
     """The names of the files of a release, in a frame with a partition for each: tasks read them again."""
-    files = [str(path.absolute()) for path in sorted(folder.glob(f"part-*{ending}"))]
+    files = files_of(folder, ending)
     listed = session.createDataFrame(pa.table({"file": pa.array(files, pa.string())}))
     return listed.repartition(max(len(files), 1))
 

@@ -27,7 +27,7 @@ from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.meant import Meant
 from rothko.release.people import told_by_records
-from rothko.release.spark.parts import read_by_tasks
+from rothko.release.spark.parts import files_of, read_by_tasks
 from rothko.release.sql import connect
 from rothko.release.truth import ToldHashes, other_columns
 from rothko.release.value_sql import value_of
@@ -82,7 +82,9 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
         shown = [place[column] for names in meant.published.values() for column in names]
         keys = there.toDF(*place.values()).select(*shown, *(place[name] for name in sensitive))
         files = read_by_tasks(cluster.session, folder, ending)
-        counted = Held(_counted(cluster, files, hashes, columns, keys))
+        # As many tasks as files: what is left of them is little, and Spark would make 200 of it.
+        parts = max(len(files_of(folder, ending)), 1)
+        counted = Held(_counted(cluster, files, hashes, columns, keys).coalesce(parts))
     with closing(counted):
         values = {}
         for name in sensitive:
@@ -96,7 +98,8 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
         found = []
         for over, some in sets.items():
             by = [place[column] for name in over for column in meant.published[name]]
-            found.append(_asked_of(cluster, counted.frame, some, by, columns, meant, values))
+            brought = counted.frame.repartition(parts, *by)
+            found.append(_asked_of(cluster, brought, some, columns, meant, values))
         about = {finding.requirement: finding for one in found for finding in one.findings}
         checked = replace(found[0], findings=tuple(about[requirement] for requirement in asked))
     meant.check_extent(replace(checked, columns=columns))
@@ -104,12 +107,12 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
 
 
 def _asked_of(
-    cluster: Cluster, counted: Any, asked: Sequence[Requirement], by: Sequence[str], columns: tuple[str, ...],
-    meant: Meant, values: Mapping[str, Known],
+    cluster: Cluster, brought: Any, asked: Sequence[Requirement], columns: tuple[str, ...], meant: Meant,
+    values: Mapping[str, Known],
 ) -> Verification:  # fmt: skip
-    """What the classes of a table hold, whose rows are brought together by some columns."""
+    """What the classes of a table hold, whose rows are brought together."""
     about = partial(classes_of, asked, columns, meant.published, values)
-    found = cluster.gather(counted.repartition(*by), about, lambda _, some: together(some))
+    found = cluster.gather(brought, about, lambda _, some: together(some))
     checked: Verification = found[0] if found else Verification(0, columns, 0, ())
     return checked
 
