@@ -65,6 +65,13 @@ def test_a_level_of_prefixes_holds_what_begins_alike(values: list[str], kept: se
         assert row == [row[0], *(f"{row[0][:n]}*" for n in lengths if len(row[0]) >= n), "*"]
 
 
+def test_a_mistake_shows_no_label(folder: Path) -> None:
+    Path("h.yaml").write_text("town:\n  - *2139\n")
+    with pytest.raises(HierarchyError, match="line 2: not valid YAML: found undefined alias") as found:
+        read_hierarchy(Path("h.yaml"))
+    assert "2139" not in str(found.value)
+
+
 @pytest.mark.parametrize("lengths", [[], [0], [1, 3], [2, 2]])
 def test_lengths_that_do_not_fall_are_refused(lengths: list[int]) -> None:
     with pytest.raises(HierarchyError, match="must fall"):

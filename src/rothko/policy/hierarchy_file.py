@@ -5,6 +5,7 @@ The ending tells which: ``.yaml`` and ``.yml`` hold a tree, all others lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,9 @@ def read_hierarchy(path: Path, *, delimiter: str | None = None, encoding: str = 
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f", line {mark.line + 1}" if mark else ""
-        raise HierarchyError(f"{where}{at}: not valid YAML: {error.problem or error.context}") from None
+        # A label that begins with a star is an alias to YAML, which quotes it; labels are values of the data.
+        reason = re.sub(r"\s*'[^']{2,}'", "", str(error.problem or error.context))
+        raise HierarchyError(f"{where}{at}: not valid YAML: {reason}") from None
     except yaml.reader.ReaderError:
         raise HierarchyError(f"{where}: not valid YAML: it holds a control character") from None
     if tree is None:

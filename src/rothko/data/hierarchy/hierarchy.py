@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from rothko import notebook
 from rothko.data.hierarchy.levels import balance, by_breaks, by_widths, join, nodes_of, period
 from rothko.data.hierarchy.numbered import ROOT, Ints, Tree, grow
-from rothko.data.hierarchy.paths import breadth_first, csv_paths, nested_paths, read_text, sniff, text_of
+from rothko.data.hierarchy.paths import breadth_first, csv_paths, nested_form, nested_paths, read_text, sniff, text_of
 from rothko.errors import HierarchyError
 from rothko.mistakes import said
 
@@ -402,11 +402,7 @@ class Hierarchy:
         >>> Hierarchy.from_rows([["FR", "EU"], ["LV", "Baltic", "EU"], ["JP"]]).to_nested()
         [{'EU': ['FR', {'Baltic': ['LV']}]}, 'JP']
         """
-        below: list[list[Any]] = [[] for _ in self.labels]
-        for node in range(len(self.labels) - 1, 0, -1):  # children come after their parents
-            here = [*reversed(below[node])]
-            below[self.parents[node]].append({self.labels[node]: _mapped(here)} if here else self.labels[node])
-        return _mapped([*reversed(below[0])])
+        return nested_form(self.labels, self.parents.tolist())
 
     def restrict(self, values: pa.Array, *, column: str, missing: bool) -> Tree:
         """Keep the nodes above the values that occur in the data.
@@ -474,13 +470,6 @@ class Hierarchy:
 
     def _whole(self) -> Tree:
         return grow(pa.array(self.labels, pa.string()), self.parents)
-
-
-def _mapped(nodes: list[Any]) -> Any:
-    """Branches side by side as one mapping, where there are no leaves among them."""
-    if all(isinstance(node, dict) for node in nodes):
-        return {label: below for node in nodes for label, below in node.items()}
-    return nodes
 
 
 def _no_character(texts: pa.Array, character: str, side: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +125,22 @@ def nested_paths(tree: Any, above: tuple[str, ...], where: str) -> Iterator[list
             yield from nested_paths(item, above, where)
     else:
         yield [text_of(tree, where), *above]
+
+
+def nested_form(labels: Sequence[str], parents: Sequence[int]) -> Any:
+    """The reverse: nested mappings and lists of nodes whose parents come before them, the root first."""
+    below: list[list[Any]] = [[] for _ in labels]
+    for node in range(len(labels) - 1, 0, -1):
+        here = [*reversed(below[node])]
+        below[parents[node]].append({labels[node]: _mapped(here)} if here else labels[node])
+    return _mapped([*reversed(below[0])])
+
+
+def _mapped(nodes: list[Any]) -> Any:
+    """Branches side by side as one mapping, where there are no leaves among them."""
+    if all(isinstance(node, dict) for node in nodes):
+        return {label: below for node in nodes for label, below in node.items()}
+    return nodes
 
 
 def text_of(cell: object, where: str) -> str:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded
-from rothko.data.source.spark_errors import told, understood
+from rothko.data.source.spark_errors import told
 from rothko.data.survey.coded import Outline
 from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
@@ -40,7 +40,7 @@ from rothko.release.measured import NewMeter, Shown
 from rothko.release.recoding.combinations import Combinations
 from rothko.release.rows import fold_shown, row_keys
 from rothko.release.spark.finish import SPREAD, Alike
-from rothko.release.spark.part_files import File, Files, Joined, stream_of, write_file
+from rothko.release.spark.part_files import File, Files, Joined, joined_by, stream_of, write_file
 from rothko.release.spark.parts import part_name
 from rothko.release.stream import Sink, no_clash
 from rothko.release.write import write_content
@@ -102,13 +102,7 @@ class Counts(NamedTuple):
 
 def recode(table: RefinedTable, making: Recode, recoding: Path) -> Joined:
     """Recode all records; the files and the recoding are written, and what is known of them comes back."""
-    with understood():
-        joined = _jobs(table, making, recoding)
-    cluster = table.records.cluster
-    [row] = cluster.collect(joined)["found"].to_pylist()
-    cluster.collected.jobs += 1
-    table.records.close()
-    return pickle.loads(row)  # type: ignore[no-any-return]
+    return joined_by(table.records, lambda: _jobs(table, making, recoding))
 
 
 def _jobs(table: RefinedTable, making: Recode, recoding: Path) -> Any:

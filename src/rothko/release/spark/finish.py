@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.source.spark_errors import understood
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
@@ -38,7 +37,7 @@ from rothko.release.measured import NewMeter
 from rothko.release.publish import Published
 from rothko.release.recoding.branches import Branches
 from rothko.release.rows import row_keys
-from rothko.release.spark.part_files import File, Files, Joined, stream_of, write_file
+from rothko.release.spark.part_files import File, Files, Joined, joined_by, stream_of, write_file
 from rothko.release.spark.parts import part_name
 from rothko.release.stream import Sink
 from rothko.release.write import write_content
@@ -116,13 +115,7 @@ class Done:
 def finish(grown: Grown, making: Making, recoding: Path) -> Joined:
     """Finish all leaves; the files and the recoding are written, and what is known of them comes back."""
     making = replace(making, sums=_sums(grown, making))
-    with understood():
-        joined = _jobs(grown, making, recoding)
-    cluster = grown.records.cluster
-    [row] = cluster.collect(joined)["found"].to_pylist()
-    cluster.collected.jobs += 1
-    grown.records.close()
-    return pickle.loads(row)  # type: ignore[no-any-return]
+    return joined_by(grown.records, lambda: _jobs(grown, making, recoding))
 
 
 def _jobs(grown: Grown, making: Making, recoding: Path) -> Any:

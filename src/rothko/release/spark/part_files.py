@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from rothko.data.source.source import Source
+from rothko.data.source.spark_errors import understood
 from rothko.data.survey.coded import Outline
 from rothko.engines.growing import Tables
+from rothko.engines.spark.records import Records
 from rothko.methods.classes import Cuts
 from rothko.policy.policy import Policy
 from rothko.release.measured import Meter, NewMeter
@@ -77,6 +80,17 @@ def _no_certificate(*_: Any) -> Any:
 def _source(names: tuple[str, ...]) -> Source:
     """A table of some columns that is not read."""
     return Source("", names, None, lambda *_: pa.table({}))
+
+
+def joined_by(records: Records, jobs: Callable[[], Any]) -> Joined:
+    """What a last task has joined, given the jobs up to it; the records are given up, whatever comes of them."""
+    cluster = records.cluster
+    with closing(records):
+        with understood():
+            frame = jobs()
+        [row] = cluster.collect(frame)["found"].to_pylist()
+    cluster.collected.jobs += 1
+    return pickle.loads(row)  # type: ignore[no-any-return]
 
 
 class Files:
