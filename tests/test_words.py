@@ -98,6 +98,16 @@ def test_the_text_of_a_policy_is_one() -> None:
         rk.check(PEOPLE, "policy.yml")
 
 
+def test_k_and_l_take_the_place_of_those_of_a_policy() -> None:
+    policy = rk.Policy.quick(PEOPLE, **ROLES, k=5, l=2)
+    asked = rk.anonymize(PEOPLE, policy, k=20, l=3).certificate.policy
+    assert asked == rk.Policy.quick(PEOPLE, **ROLES, k=20, l=3)
+    assert rk.anonymize(PEOPLE, policy).certificate.policy == policy
+    release = rk.anonymize(PEOPLE, policy).table
+    assert rk.check(release, policy)
+    assert not rk.check(release, policy, k=100)
+
+
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "neither": ({}, r"policy=….*qi=…"),
     "both": ({"policy": POLICY, "qi": "age"}, r"not both: leave out qi=…"),

@@ -214,7 +214,12 @@ REFUSED = {
     "unknown form": Case(f"{BY_POLICY} --publish rage", "did you mean 'range'?"),
     "unknown engine": Case(f"{BY_POLICY} --engine sparc", "is not an engine"),
     "policy and --qi": Case(f"{BY_POLICY} --qi age", "not both"),
-    "policy and --k": Case(f"{BY_POLICY} --k 2", "not both"),
+    "policy and --of": Case(f"{BY_POLICY} --of name", "not both"),
+    "policy without l and --l": Case(
+        f"{BY_POLICY} --l 2",
+        "no requirement of the policy has an l",
+        {"policy.yaml": POLICY.replace("- distinct-l-diversity: {l: 2, of: disease}\n", "")},
+    ),
     "bad --memory": Case(f"{BY_POLICY} --memory lots", "--memory must be a size such as 512MB"),
     "negative --memory": Case(f"{BY_POLICY} --memory -1GB", "--memory must be a size"),
     "little --memory": Case(f"{BY_POLICY} --memory 1MB", "raise --memory"),

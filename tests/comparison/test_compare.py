@@ -7,15 +7,18 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rothko as rk
 from rothko.comparison import compare as comparison
+from rothko.comparison import tabular
 from rothko.comparison.compare import (
     TableBench,
     TableFrontier,
@@ -27,7 +30,7 @@ from rothko.comparison.compare import (
     unmet,
 )
 from rothko.comparison.trials import as_csv
-from rothko.errors import PolicyError
+from rothko.errors import InputError, MissingExtraError, OutputError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS
 from rothko.methods.classes import LocalClasses
@@ -368,3 +371,43 @@ def test_edge_tables(ages: list[int | None], k: int, gcp: float | None) -> None:
 
 def loss_of(table: Any, k: int) -> Any:
     return rk.anonymize(table, rk.Policy.quick(["age"], qi=["age"], k=k)).certificate.loss
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", None])
+def test_trials_as_a_table(backend: Any) -> None:
+    found = compare({"age": [20, 21, 40, 41]}, qi="age", methods=["mondrian"], k=[2, 9])
+    frame = found.to_frame(backend)
+    assert type(frame).__module__.partition(".")[0] == (backend or "pandas")
+    table = pa.table(frame)
+    assert table["k"].to_pylist() == [2, 9]
+    assert table["best"].to_pylist() == [True, False]
+    assert table["gcp"].to_pylist()[0] == pytest.approx(found.trials[0].loss.gcp)  # type: ignore[union-attr]
+    assert table["gcp"].null_count == 1
+
+
+def test_tables_and_plots_that_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compare({"age": [20, 21, 40, 41]}, qi="age", methods=["mondrian"], k=[2])
+    with pytest.raises(InputError, match="did you mean 'polars'"):
+        found.to_frame("polar")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="did you mean 'loss'"):
+        found.plot("los")  # type: ignore[arg-type]
+    monkeypatch.setattr(tabular, "find_spec", lambda name: None if name != "pyarrow" else object())
+    assert isinstance(found.to_frame(), pa.Table)
+    with pytest.raises(MissingExtraError, match="pip install polars"):
+        found.to_frame("polars")
+
+
+def test_a_plot_shows_itself_and_saves_itself(tmp_path: Path) -> None:
+    found = compare({"age": [20, 21, 40, 41]}, qi="age", methods=["mondrian"], k=[2, 4])
+    drawing = found.plot()
+    assert drawing.picture.name == "frontier"
+    html = drawing._repr_html_()
+    assert html.count("<svg") == 1
+    assert "mondrian at k = 2" in html
+    assert ":root" not in html  # the notebook's own colours stay as they are
+    assert repr(drawing) == "Drawing(frontier: privacy against loss)"
+    for name in ("plot.svg", "plot.png", "plot.html", "plot.json"):
+        assert found.plot("loss").save(tmp_path / name).stat().st_size > 500
+    with pytest.raises(OutputError, match="exists; use overwrite=True"):
+        drawing.save(tmp_path / "plot.svg")
+    assert drawing.save(tmp_path / "plot.svg", overwrite=True).read_text() == f"{drawing.svg}\n"

@@ -1,92 +1,98 @@
-"""Pages in a real browser: nothing is complained about, pointers are answered, day, night and narrow screens work."""
+"""Pages in a real browser: nothing is complained about, pointers and keys are answered, they look as they did."""
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
-from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rothko.report.forms import formed
-from rothko.report.painting import paint
-from rothko.report.released import read_release
-from tests.browser import CHROMIUM, LEFT_OUT
+from tests.browser import CHROMIUM, LEFT_OUT, Browser, opened
+from tests.report.looks import LOOKS, NEAR, apart, kept, pictured
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=LEFT_OUT)
 
-LOOK = """<script>
-addEventListener("load", function () {
-  var mark = document.querySelector("svg [data-tip]"), tip = document.getElementById("tip");
-  mark.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: 50, clientY: 50}));
-  var style = getComputedStyle(document.documentElement), told = {
-    tip: tip.textContent, shown: getComputedStyle(tip).opacity, wanted: mark.getAttribute("data-tip"),
-    titles: document.querySelectorAll("svg rect > title").length, ground: style.backgroundColor, ink: style.color,
-    width: innerWidth, needed: document.documentElement.scrollWidth,
-    bar: getComputedStyle(document.querySelector("figure:not(.painting) rect") || mark).fill,
-  };
-  parent.postMessage(JSON.stringify(told), "*");
-});
-</script>"""
-FRAME = """<!doctype html><iframe src="page.html" width="{}" height="800" style="border:0"></iframe><script>
-addEventListener("message", function (message) {{
-  var found = document.createElement("pre");
-  found.id = "found";
-  found.textContent = message.data;
-  document.body.appendChild(found);
-}});
-</script>"""
-"""No window of a browser is as narrow as a phone: pages are opened in a frame."""
+TIP = "(function(){var t=document.getElementById('tip');return [t.textContent,getComputedStyle(t).opacity]})()"
+COLOURS = """(function () {
+  var style = getComputedStyle(document.documentElement), mark = document.querySelector("figure:not(.painting) rect");
+  return [style.backgroundColor, style.color, mark && getComputedStyle(mark).fill];
+})()"""
+each = pytest.mark.parametrize("name", ["report", "painting", "compare"])
 
 
-def opened(html: str, folder: Path, *, width: int = 1000, night: bool = False) -> dict[str, Any]:
-    """What a page looks like from inside; an error where the browser complains of anything."""
-    page = folder / "page.html"
-    page.write_text(html.replace("</body>", f"{LOOK}</body>"), encoding="utf-8")
-    frame = folder / "frame.html"
-    frame.write_text(FRAME.format(width), encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--log-level=0"]
-    options += [f"--user-data-dir={folder / 'profile'}", "--window-size=1700,900", "--virtual-time-budget=4000"]
-    options += ["--blink-settings=preferredColorScheme=0"] if night else []
-    ran = subprocess.run(
-        [str(CHROMIUM), *options, "--dump-dom", frame.as_uri()], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert [line for line in ran.stderr.splitlines() if "CONSOLE" in line] == []
-    found = re.search(r'<pre id="found">(.*?)</pre>', ran.stdout, re.DOTALL)
-    assert found, ran.stderr[-2000:]
-    told: dict[str, Any] = json.loads(unescape(found[1]))
-    return told
+@each
+def test_a_pointer_is_told_what_lies_under_it(browser: Browser, pages: dict[str, Path], name: str) -> None:
+    with opened(browser, pages[name]) as page:
+        # The last one: what is painted later lies on what was painted before.
+        wanted = page.run(
+            "(function(e){e.id='last';return e.dataset.tip})([...document.querySelectorAll('svg [data-tip]')].at(-1))"
+        )
+        page.point("#last")
+        assert page.run(TIP) == [wanted, "1"]
+        assert wanted
+        page.point("h1")
+        assert page.run(TIP)[1] == "0"
+        assert page.run("document.querySelectorAll('svg rect > title').length") == 0  # they would come twice
+        assert page.complaints == []
 
 
-@pytest.fixture(scope="module")
-def pages(hospital: Path) -> dict[str, str]:
-    release = read_release(hospital / "release")
-    return {
-        "report": (hospital / "release/report.html").read_text("utf-8"),
-        "painting": formed(paint(release), ".html").decode(),
-    }
+def test_day_and_night_have_their_colours(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["report"]) as page:
+        day = page.run(COLOURS)
+    with opened(browser, pages["report"], night=True) as page:
+        night = page.run(COLOURS)
+    assert all(one != other for one, other in zip(day, night, strict=True))
+    assert day[0] == "rgb(251, 248, 243)"
 
 
-@pytest.mark.parametrize("name", ["report", "painting"])
-def test_a_pointer_is_told_what_lies_under_it(pages: dict[str, str], name: str, tmp_path: Path) -> None:
-    found = opened(pages[name], tmp_path)
-    assert found["tip"] == found["wanted"] != ""
-    assert found["shown"] == "1"
-    assert found["titles"] == 0  # the browser's own, slower ones would come twice
+@each
+@pytest.mark.parametrize("width", [400, 1000, 1600])
+def test_nothing_is_wider_than_the_screen(browser: Browser, pages: dict[str, Path], name: str, width: int) -> None:
+    with opened(browser, pages[name], width=width) as page:
+        assert page.run("innerWidth") == width
+        assert page.run("document.documentElement.scrollWidth") <= width
+        assert page.complaints == []
 
 
-def test_day_and_night_have_their_colours(pages: dict[str, str], tmp_path: Path) -> None:
-    day, night = (opened(pages["report"], tmp_path, night=night) for night in (False, True))
-    for what in ("ground", "ink", "bar"):
-        assert day[what] != night[what]
-    assert day["ground"] == "rgb(251, 248, 243)"
+def test_a_point_is_chosen_by_pointer_and_by_keyboard(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["compare"]) as page:
+        command = "document.querySelector('#chosen code').textContent"
+        page.point("svg a:last-of-type", click=True)
+        assert page.run(command) == "rothko anonymize patients.parquet --k 30 --method cluster"
+        assert page.run("document.querySelectorAll('#frontier-title ~ a[aria-current]').length") == 1
+        assert page.run("location.hash") == ""  # the plot stays where it is
+        page.run("document.querySelector('svg a').focus()")
+        page.press("Enter")
+        assert page.run(command) == "rothko anonymize patients.parquet --k 3 --method mondrian"
+        page.press("Tab")
+        page.press("Enter")
+        assert page.run(command) == "rothko anonymize patients.parquet --k 10 --method mondrian"
+        page.point("#chosen button", click=True)
+        told = "document.querySelector('#chosen button').textContent"
+        assert page.run(f"new Promise(r => setTimeout(() => r({told}), 300))") in ("Copied", "Selected")
+        assert page.complaints == []
 
 
-@pytest.mark.parametrize("width", [400, 1600])
-def test_nothing_is_wider_than_the_screen(pages: dict[str, str], width: int, tmp_path: Path) -> None:
-    found = opened(pages["report"], tmp_path, width=width)
-    assert found["width"] == width
-    assert found["needed"] <= width
+def test_without_a_script_a_point_is_a_link_to_its_command(pages: dict[str, Path]) -> None:
+    html = pages["compare"].read_text("utf-8")
+    for at in range(1, 10):
+        assert f'<a href="#trial-{at}" aria-label=' in html
+        assert f'<div class="entry" id="trial-{at}">' in html
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_pages_look_as_they_did(browser: Browser, pages: dict[str, Path], look: str) -> None:
+    name, width, night = LOOKS[look]
+    assert apart(pictured(browser, pages[name], width=width, night=night), kept(look)) <= NEAR
+
+
+def test_what_counts_as_another_look(browser: Browser, pages: dict[str, Path]) -> None:
+    """Another font is near; the night, a page without its style, and one without its plots are not."""
+    day = kept("report-1000")
+
+    def far(style: str, *, night: bool = False) -> float:
+        return apart(pictured(browser, pages["report"], width=1000, night=night, style=style), day)
+
+    assert far("html,svg{font-family:'DejaVu Serif',serif!important}") <= NEAR
+    assert far("", night=True) > 2 * NEAR
+    assert far("figure{display:none}") > NEAR
+    assert far("*{all:revert!important}") > NEAR

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rothko.comparison.compare import TableFrontier, TableTrial
-    from rothko.comparison.trials import By, Frontier, T
+    from rothko.comparison.trials import Frontier, T
+    from rothko.policy.varied import By
     from rothko.release.staging import Claim
     from rothko.sets import SetFrontier, SetTrial
 
-FILES = ("results.json", "results.csv")
+PAGE = "compare.html"
+FILES = ("results.json", "results.csv", PAGE)
 PLOTS = (*(f"{name}.{ending}" for name in ("loss", "frontier", "time") for ending in ("svg", "png")), "plots.json")
 TABLE_METHODS = "mondrian,hilbert,cluster"
 SETS_METHODS = "set-mondrian,set-two-phase"
@@ -111,7 +113,7 @@ def compare(
             "--out",
             "-o",
             metavar="<path>",
-            help="A folder for results.json, results.csv and plots.",
+            help="A folder for results.json, results.csv, compare.html and plots; or the page alone (.html).",
             show_default=False,
         ),
     ] = None,
@@ -160,7 +162,7 @@ def compare(
             found = compare_sets(data, utility=of_sets.utility, reading=reading, progress=report, **asked)
         else:
             found = of_tables.run(data, delimiter, encoding, progress=report, **asked)
-    written = [] if claim is None else _save(found, claim, plots)
+    written = [] if claim is None else _save(found, claim, _page(ctx, found, data), plots)
     if as_json:
         console.json(found.to_dict())
     else:
@@ -200,24 +202,36 @@ def _one(option: str, values: list[int]) -> int | None:
 
 def _targets(out: str, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
     """The files that a comparison may have, checked before any work is done."""
-    from rothko.release.place import claim_folder
+    from rothko.release.place import claim_files, claim_folder
 
+    if out.lower().endswith(".html"):
+        return claim_files([out], overwrite=overwrite, inputs=read)
     if plots:
         from rothko.comparison.pictures import need
 
         need()
-
     return claim_folder(out, FILES + PLOTS, overwrite=overwrite, inputs=read)
 
 
-def _save(found: Frontier[Any], claim: Claim, plots: bool) -> list[Path]:
+def _page(ctx: typer.Context, found: TableFrontier | SetFrontier, data: Path) -> str:
+    """The page of a comparison, with the command behind each of its points."""
+    from rothko.cli import again
+    from rothko.comparison.compare import TableFrontier
+    from rothko.comparison.sheet import sheet
+
+    if isinstance(found, TableFrontier):
+        return sheet(found, again.of_table(ctx, data, found.by))
+    return sheet(found, again.of_sets(ctx, data))
+
+
+def _save(found: Frontier[Any], claim: Claim, page: str, plots: bool) -> list[Path]:
     """Write all files, or none."""
     from rothko.comparison.trials import as_csv
     from rothko.release.staging import staging
     from rothko.release.write import explained
 
     drawn: dict[str, bytes] = {}
-    if plots:
+    if plots and len(claim.before) > 1:  # a page alone has its plots in it
         from rothko.comparison.pictures import draw
 
         drawn = draw(found)
@@ -231,6 +245,8 @@ def _save(found: Frontier[Any], claim: Claim, plots: bool) -> list[Path]:
                 stage.write(path, as_csv(found.trials))
             elif path.name == "results.json":
                 stage.write(path, json_text.dump(found.to_dict()) + "\n")
+            elif path.suffix.lower() == ".html":
+                stage.write(path, page)
         written = [target for _, target in stage.moves]
         stage.commit()
     return written
@@ -281,7 +297,7 @@ def _of_table(found: TableFrontier) -> tuple[str, Table, list[str], list[str]]:
         return [form(getattr(trial.loss, name)) for name, (_, form) in COLUMNS.items()]
 
     titles = (*letters, *(title for title, _ in COLUMNS.values()))
-    return about, _trials(found, titles, asked, numbers), _reasons(found), notes
+    return about, _trials(found, titles, asked, numbers), list(found.reasons), notes
 
 
 def _of_sets(found: SetFrontier) -> tuple[str, Table, list[str], list[str]]:
@@ -300,7 +316,7 @@ def _of_sets(found: SetFrontier) -> tuple[str, Table, list[str], list[str]]:
     about = f"{found.records:,} records, {found.items:,} items, {found.instances:,} items of records"
     titles = ("requirement", "k", "utility kept", "instances kept", "items kept", "average")
     weaker = [f"{name}: {ADVERSARIES[name]}" for name in found.requirements if name != "k-anonymity"]
-    return about, _trials(found, titles, asked, numbers), _reasons(found), [*weaker, *found.notes]
+    return about, _trials(found, titles, asked, numbers), list(found.reasons), [*weaker, *found.notes]
 
 
 def _trials(
@@ -323,15 +339,6 @@ def _trials(
         best = trial.lost is not None and trial.lost == lowest[trial.promise, trial.at(found.by)]
         table.add_row(Text(trial.method), *before, Text(cells[0], "bold" if best else ""), *cells[1:])
     return table
-
-
-def _reasons(found: Frontier[Any]) -> list[str]:
-    """Why some trials have no numbers, a line for each reason."""
-    named: dict[str, list[str]] = {}
-    for trial in found.trials:
-        if trial.reason:
-            named.setdefault(trial.reason, []).append(f"{trial.method} at {found.by} = {trial.at(found.by):g}")
-    return [f"{', '.join(names)}: {reason}" for reason, names in named.items()]
 
 
 def _largest(found: TableFrontier) -> Table:

@@ -52,9 +52,7 @@ def paint(
     from rothko.cli import console
     from rothko.plots import png
     from rothko.release.place import claim_files
-    from rothko.release.staging import staging
-    from rothko.release.write import explained
-    from rothko.report.forms import FORMS, formed
+    from rothko.report.forms import FORMS, Drawing
     from rothko.report.painting import paint as make
     from rothko.report.released import find_release, read_release
 
@@ -65,10 +63,5 @@ def paint(
         png.need()
     named = None if by in MEANINGS else by
     released = read_release(release, target=named, threads=threads)
-    content = formed(make(released, x=x, y=y, by="target" if named else by), target.suffix.lower())
-    with staging(claim) as stage:
-        place = stage.place_for(target)
-        with explained(target):
-            place.write_bytes(content)
-        stage.commit()
+    Drawing(make(released, x=x, y=y, by="target" if named else by)).write(claim)
     console.out.print(str(target), markup=False)

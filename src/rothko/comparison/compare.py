@@ -11,12 +11,12 @@ would. There are classes and numbers about them, and no published values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
-from rothko.comparison.trials import Bench, By, Frontier, Trial, each_once, rounded
+from rothko.comparison.trials import Bench, Frontier, Trial, each_once, rounded
 from rothko.data.encode import Encoded
 from rothko.data.schema import match
 from rothko.data.source.csv import CsvOptions
@@ -30,6 +30,7 @@ from rothko.metrics.registry import COMPARED
 from rothko.policy.asked import AnyPolicy, Asked
 from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
+from rothko.policy.varied import By, varied
 from rothko.policy.words import Roles, Words, takes
 from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.privacy.requirement import Requirement, number
@@ -58,6 +59,8 @@ class TableTrial(Trial):
     """What the classes lose; None where there are none."""
     notes: tuple[str, ...] = ()
     """What the method says of how the classes came about."""
+    policy: Policy | None = field(default=None, repr=False)
+    """What was asked for; None where nobody said it."""
 
     @property
     def lost(self) -> float | None:
@@ -318,19 +321,12 @@ def asking(policy: Policy, by: By, value: int) -> Policy:
     >>> [requirement.describe() for requirement in asking(policy, "l", 3).privacy]
     ['k-anonymity with k = 2', 'frequency-l-diversity of disease with l = 3']
     """
-    privacy = tuple(policy.privacy)
-    if by == "k":
-        has = [r for r in privacy if r.name == KAnonymity.name] or [r for r in privacy if hasattr(r, "k")]
-        added: tuple[Requirement, ...] = (KAnonymity(k=value),)
-    else:
-        has = [r for r in privacy if hasattr(r, "l")]
+    if by == "l" and not any(hasattr(r, "l") for r in policy.privacy):
         added = tuple(FrequencyLDiversity(l=value, of=name) for name in policy.sensitive)
         if not added:
             raise PolicyError(f"l-diversity with l = {value} needs a sensitive column; name one, or vary k.")
-    if not has:
-        return policy.but(privacy=(*privacy, *added))
-    changed: dict[str, Any] = {by: value}
-    return policy.but(privacy=tuple(replace(r, **changed) if r in has else r for r in privacy))
+        return policy.but(privacy=(*policy.privacy, *added))
+    return varied(policy, by, value)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -411,7 +407,7 @@ def empty(name: str, policy: Policy) -> TableTrial:
     def asked(by: By) -> Any:
         return max((getattr(r, by) for r in policy.privacy if hasattr(r, by)), default=None)
 
-    return TableTrial(method=name, k=asked("k"), l=asked("l"))
+    return TableTrial(method=name, k=asked("k"), l=asked("l"), policy=policy)
 
 
 def unmet(encoded: Encoded, partition: Classes, requirements: Sequence[Requirement]) -> list[Requirement]:

@@ -5,17 +5,72 @@ The same results give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol
 
-from rothko.comparison.trials import Frontier, Trial
 from rothko.plots.model import Axis, Band, Mark, Plot, Points, Rule, dump
 from rothko.plots.png import need as need
 from rothko.plots.png import png
 from rothko.plots.svg import drawn
+from rothko.policy.varied import By
 
-Found = Frontier[Any]
-"""Of methods on a table, or on sets: GCP is lost, or utility."""
+Shows = Literal["loss", "frontier", "time"]
+"""The plots of a comparison."""
+
+
+class Tried(Protocol):
+    """What is drawn of a trial."""
+
+    @property
+    def method(self) -> str:
+        """What it is called."""
+
+    @property
+    def lost(self) -> float | None:
+        """What is lost, from 0 to 1; None where it could not be run."""
+
+    @property
+    def partition_seconds(self) -> float | None:
+        """Time to group the records."""
+
+    def at(self, by: By) -> float:
+        """Its k, or its l."""
+
+    def told(self, by: By) -> str:
+        """Which trial it is, in words."""
+
+
+class Found(Protocol):
+    """What is drawn of a comparison, of methods on a table or on sets: GCP is lost, or utility."""
+
+    @property
+    def loss_name(self) -> str:
+        """What is lost."""
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+
+    @property
+    def by(self) -> By:
+        """What varies."""
+
+    @property
+    def trials(self) -> Sequence[Tried]:
+        """All of them."""
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """In the order in which they were asked for."""
+
+    @property
+    def fronts(self) -> Mapping[str, Sequence[Tried]]:
+        """Requirement → the trials that no other one beats."""
+
+    @property
+    def max_loss(self) -> float | None:
+        """The bound on what is lost, where there is one."""
+
 
 FRONTS = (6, 4)
 """Tones of the best of all methods, or of those that meet the same requirement."""
@@ -38,21 +93,19 @@ def draw(found: Found) -> dict[str, bytes]:
     return files
 
 
-def _of(found: Found, method: str) -> list[Trial]:
+def _of(found: Found, method: str) -> list[Tried]:
     """The trials of a method that have a loss."""
     return [trial for trial in found.trials if trial.method == method and trial.lost is not None]
 
 
 def _points(
-    found: Found, x: Callable[[Trial], float], y: Callable[[Trial], float], *, joined: bool = True
+    found: Found, x: Callable[[Tried], float], y: Callable[[Tried], float], *, joined: bool = True
 ) -> list[Mark]:
     """A line for each method, in a tone and with a sign of its own."""
     marks: list[Mark] = []
     for at, method in enumerate(found.methods):
         some = _of(found, method)
-        tips = tuple(
-            f"{method} at {found.by} = {one.at(found.by):g}: {found.loss_name} {_lost(one):.4f}" for one in some
-        )
+        tips = tuple(f"{one.told(found.by)}: {found.loss_name} {_lost(one):.4f}" for one in some)
         marks.append(Points(method, tuple(map(x, some)), tuple(map(y, some)), tips, at, at, joined))
     return marks
 
@@ -92,7 +145,8 @@ def _plot(name: str, title: str, about: str, x: Axis, y: Axis, marks: Sequence[M
 
 def _asked(found: Found) -> Axis:
     """K or l: on a scale of ratios where they reach far, with the values that were run as its marks."""
-    values = sorted({trial.at(found.by) for trial in found.trials})
+    ran = [trial for trial in found.trials if trial.lost is not None] or found.trials
+    values = sorted({trial.at(found.by) for trial in ran})
     low, high = values[0], values[-1]
     far = low > 0 and high / low >= FAR
     room = (0.9, 1.1) if far else (1.0, 1.0)
@@ -110,10 +164,10 @@ def _axis(found: Found) -> str:
     return f"{found.loss_name}: 0 exact … 1 nothing said"
 
 
-def _lost(trial: Trial) -> float:
+def _lost(trial: Tried) -> float:
     assert trial.lost is not None
     return trial.lost
 
 
-def _seconds(trial: Trial) -> float:
+def _seconds(trial: Tried) -> float:
     return max(trial.partition_seconds or 0.0, 1e-6)

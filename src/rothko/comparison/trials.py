@@ -12,15 +12,17 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rothko import notebook
-from rothko.errors import PolicyError, RothkoError, lacks_memory
+from rothko.comparison.pictures import Shows, plots
+from rothko.comparison.tabular import Backend, as_frame
+from rothko.errors import InputError, PolicyError, RothkoError, lacks_memory, nearest
 from rothko.policy.entries import write
+from rothko.policy.varied import By
 from rothko.progress import Progress, counted
+from rothko.report.forms import Drawing
 
-By = Literal["k", "l"]
-"""What varies: k of k-anonymity, or l of l-diversity."""
 COLD = 60
 """The first run of a method may load or compile kernels, which hardly counts where it takes more seconds than this."""
 
@@ -55,6 +57,10 @@ class Trial:
     def at(self, by: By) -> float:
         """Its k, or its l; 0 where there is none."""
         return getattr(self, by, None) or 0
+
+    def told(self, by: By) -> str:
+        """Which trial it is, in words."""
+        return f"{self.method} at {by} = {self.at(by):g}"
 
     def named(self, by: By) -> dict[str, Any]:
         """Which trial it is."""
@@ -112,6 +118,15 @@ class Frontier(Generic[T]):
         """The trials that no other one of the same requirement beats."""
         return tuple(trial for front in self.fronts.values() for trial in front)
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why some trials have no numbers, a sentence for each reason."""
+        named: dict[str, list[str]] = {}
+        for trial in self.trials:
+            if trial.reason:
+                named.setdefault(trial.reason, []).append(trial.told(self.by))
+        return tuple(f"{', '.join(names)}: {reason}" for reason, names in named.items())
+
     def __repr__(self) -> str:
         about = f"{len(self.trials)} trials of {len(self.methods)} methods, {len(self.best)} unbeaten"
         return f"{type(self).__name__}({about})"
@@ -134,6 +149,30 @@ class Frontier(Generic[T]):
             f"{len(self.trials)} trials on {self.records:,} records",
             notebook.table(titles, rows, left=(0, 2), bars=[(trial.lost or 0.0) / most for trial in self.trials]),
         )
+
+    def plot(self, name: Shows = "frontier") -> Drawing:
+        """Draw the comparison; in a notebook it shows itself, ``save("frontier.svg")`` writes it.
+
+        Parameters
+        ----------
+        name
+            ``frontier``: k or l against what is lost; ``loss``: what methods lose at each k or l; ``time``.
+        """
+        drawn = {plot.name: plot for plot in plots(self)}
+        if name not in drawn:
+            raise InputError(f"There is no plot {name!r} of a comparison; {nearest(str(name), drawn)}")
+        return Drawing(drawn[name])
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """The trials as a table, a row each, with whether one is among the best.
+
+        Parameters
+        ----------
+        backend
+            ``pandas``, ``polars`` or ``pyarrow``; the first of these that is installed where it is None.
+        """
+        best = set(map(id, self.best))
+        return as_frame([{**trial.to_dict(), "best": id(trial) in best} for trial in self.trials], backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: no values of the records, only numbers about them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -26,7 +26,7 @@ from rothko.policy.column import Column
 from rothko.policy.draft import as_policy
 from rothko.policy.opened import written_by
 from rothko.policy.policy import Policy
-from rothko.privacy import KAnonymity
+from rothko.policy.varied import By, varied
 from rothko.progress import count_threads
 from rothko.release.recoding.recoding import Recoding
 from rothko.workload import Classify, Regress
@@ -219,24 +219,9 @@ def _form(regions: str) -> Form:
     return known_form(regions)
 
 
-def _with(policy: Policy, parameter: str, value: float | None) -> Policy:
-    """The policy with another k or l in every requirement that has one; k is asked for where none has."""
-    if value is None:
-        return policy
-    value = value.item() if isinstance(value, np.generic) else value  # as they come from a grid
-    has = [any(field.name == parameter for field in fields(requirement)) for requirement in policy.privacy]
-    # What a grid gives may be of any type; the requirement checks it, and says what is wrong.
-    privacy: list[Any] = [
-        replace(requirement, **{parameter: value}) if changes else requirement  # type: ignore[arg-type]
-        for requirement, changes in zip(policy.privacy, has, strict=True)
-    ]
-    if not any(has):
-        if parameter != "k":
-            raise PolicyError(
-                f"{parameter} = {value} is asked for, and no requirement of the policy has an {parameter}."
-            )
-        privacy.append(KAnonymity(k=value))  # type: ignore[arg-type]
-    return policy.but(privacy=tuple(privacy))
+def _with(policy: Policy, by: By, value: float | None) -> Policy:
+    """The policy with another k or l, where one is asked for, which may be of any type as it comes from a grid."""
+    return policy if value is None else varied(policy, by, value.item() if isinstance(value, np.generic) else value)
 
 
 def _features(policy: Policy) -> list[str]:

@@ -64,6 +64,8 @@ class Points:
     tone: int = 0
     shape: int = 0
     joined: bool = True
+    links: tuple[str, ...] = ()
+    """Where each leads, in the page that they stand on; nowhere where there are none."""
     mark: Literal["points"] = "points"
 
 

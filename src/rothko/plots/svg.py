@@ -14,6 +14,8 @@ from rothko.plots.ticks import ticks
 FONT = "system-ui,'Segoe UI',Roboto,'Liberation Sans','DejaVu Sans',sans-serif"
 LETTER = 6.6
 """About how wide a letter of twelve pixels is."""
+REACH = 11
+"""How far around a point that leads somewhere a pointer finds it."""
 LONGEST = 22
 """Letters of a name beside an axis."""
 
@@ -30,15 +32,30 @@ def drawn(plot: Plot, *, alone: bool = False) -> str:
     """
     frame = _Frame(plot)
     parts = [*frame.axes(), *(part for mark in plot.marks for part in frame.mark(mark)), *frame.key()]
-    return wrapped(plot.name, plot.title, plot.about, plot.width, frame.height, parts, alone=alone)
+    leads = any(isinstance(mark, Points) and mark.links for mark in plot.marks)
+    return wrapped(plot.name, plot.title, plot.about, plot.width, frame.height, parts, alone=alone, leads=leads)
 
 
 def wrapped(
-    name: str, title: str, about: str, width: float, height: float, parts: Sequence[str], *, alone: bool
+    name: str,
+    title: str,
+    about: str,
+    width: float,
+    height: float,
+    parts: Sequence[str],
+    *,
+    alone: bool,
+    leads: bool = False,
 ) -> str:
-    """Parts of a drawing with what says to everybody, seeing or not, what they are."""
+    """Parts of a drawing with what says to everybody, seeing or not, what they are.
+
+    Parameters
+    ----------
+    leads
+        Whether there are links in it: what is one picture to a screen reader hides what is in it.
+    """
     word = escape(name)
-    names = f' role="img" aria-labelledby="{word}-title {word}-about"'
+    names = f' role="{"group" if leads else "img"}" aria-labelledby="{word}-title {word}-about"'
     if alone:
         night = f"@media (prefers-color-scheme:dark){{:root{{{style(DARK)}}}}}"
         names += ' xmlns="http://www.w3.org/2000/svg"'
@@ -134,8 +151,14 @@ class _Frame:
 
     def _points(self, mark: Points) -> list[str]:
         parts = [f'<path d="{self._path(mark.x, mark.y)}" {_pen(mark.tone, 1.8)}/>'] if mark.joined else []
-        for x, y, tip in zip(mark.x, mark.y, mark.tips, strict=True):
-            parts.append(_shape(mark.shape, self.x(x), self.y(y), mark.tone, tip))
+        places = [(self.x(x), self.y(y)) for x, y in zip(mark.x, mark.y, strict=True)]
+        if not mark.links:
+            return parts + [_shape(mark.shape, *at, mark.tone, tip) for at, tip in zip(places, mark.tips, strict=True)]
+        for (x, y), tip, link in zip(places, mark.tips, mark.links, strict=True):
+            # What is seen is small; what can be hit with a finger is not.
+            reach = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{REACH}" fill="#0000">{_tip(tip)}</circle>'
+            sign = _shape(mark.shape, x, y, mark.tone, "")
+            parts.append(f'<a href="#{escape(link)}" aria-label="{escape(tip)}">{sign}{reach}</a>')
         return parts
 
     def _rule(self, mark: Rule) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
@@ -19,6 +19,7 @@ from rothko.policy.draft import Draft, as_policy
 from rothko.policy.opened import opened, written_by
 from rothko.policy.policy import Policy
 from rothko.policy.unnamed import refuse_unnamed
+from rothko.policy.varied import By, varied
 from rothko.policy.words import BESIDE_A_POLICY, Words, fields_of, given, guessed, named_in, read_once, tasks
 
 AnyPolicy = Policy | Draft | str | Path | Mapping[str, Any]
@@ -96,9 +97,13 @@ class Asked:
 
 
 def _changed(policy: Policy, words: Words) -> Policy:
-    """A policy with the tasks, the method and the published form that words ask for."""
+    """A policy with the tasks, the method, the published form, and the k and l that words ask for."""
     changes = {key: value for key in ("method", "publish") if (value := dict(words).get(key)) is not None}
     more = [task for task in tasks(words) if task not in policy.workload]
     if more:
         changes["workload"] = (*policy.workload, *more)
-    return policy.but(**changes) if changes else policy
+    policy = policy.but(**changes) if changes else policy
+    for by in get_args(By):
+        if (value := dict(words).get(by)) is not None:
+            policy = varied(policy, by, value)
+    return policy

@@ -54,16 +54,16 @@ class Roles(TypedDict, total=False):
 class Words(Roles, total=False):
     """What may be said in place of a policy.
 
-    Tasks, ``method`` and ``publish`` go with a policy, too: the tasks are added to its own, the others take the place
-    of its own.
+    Tasks, ``method``, ``publish``, ``k`` and ``l`` go with a policy, too: the tasks are added to its own, the others
+    take the place of its own.
     """
 
     k: int | None
-    """Ask for k-anonymity."""
+    """Ask for k-anonymity; the k of a policy."""
     of: str | None
     """The column that tells whose a record is, which is dropped: k counts people, not records."""
     l: int | None  # noqa: E741 (the literature's letter)
-    """Ask for distinct-l-diversity of every sensitive column."""
+    """Ask for distinct-l-diversity of every sensitive column; the l of a policy's l-diversity, of whichever kind."""
     classify: Names | None
     """Columns whose class models will predict."""
     regress: Names | None
@@ -82,7 +82,7 @@ class Words(Roles, total=False):
 
 NAMING = ("qi", "sensitive", "drop", "keep", "missing", "classify", "regress", "select", "aggregate")
 """Words that stand for names, or other texts: one, or several."""
-BESIDE_A_POLICY = ("classify", "regress", "select", "aggregate", "workload", "method", "publish")
+BESIDE_A_POLICY = ("classify", "regress", "select", "aggregate", "workload", "method", "publish", "k", "l")
 """Words that go with a policy."""
 
 

@@ -44,21 +44,35 @@ class Section:
         return f'<section id="{self.word}" aria-labelledby="{self.word}-h">{head}{inner}</section>'
 
 
-def page(title: str, lead: str, opening: Html, sections: Sequence[Section], footer: Iterable[str], *, mark: str) -> str:
+def page(
+    title: str,
+    lead: str,
+    opening: Html,
+    sections: Sequence[Section],
+    footer: Iterable[str],
+    *,
+    mark: str,
+    chooses: bool = False,
+) -> str:
     """The whole page.
 
     Parameters
     ----------
     opening
-        What stands first: the painting.
+        What is seen before all sections: the painting.
     mark
         The hash of the released file, by which the page says what it is about.
+    chooses
+        Whether the opening has points that lead to entries: the words stand above it then.
     """
     links = "".join(f'<li><a href="#{one.word}">{escape(one.title)}</a></li>' for one in sections)
     contents = f'<nav aria-label="Contents"><ol>{links}</ol></nav>' if links else ""
     night = f"@media (prefers-color-scheme:dark){{:root{{color-scheme:dark;{style(DARK)}}}}}"
     # On paper it is always day.
     colours = f":root{{color-scheme:light;{style(LIGHT)}}}{night}@media print{{:root{{{style(LIGHT)}}}}}"
+    script = _resource("choose.js") if chooses else ""
+    words = f'<h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p>'
+    head = words + opening.text if chooses else opening.text + words
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -66,12 +80,12 @@ def page(title: str, lead: str, opening: Html, sections: Sequence[Section], foot
         "script-src 'unsafe-inline'; img-src data:\">"
         f'<meta name="rothko-release" content="{escape(mark)}"><meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title><style>{colours}{_resource('page.css')}</style></head><body>"
-        '<a class="skip" href="#main">To the report</a>'
-        f'<header>{opening.text}<h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>'
+        '<a class="skip" href="#main">To the text</a>'
+        f"<header>{head}</header>"
         f'<main id="main">{contents}'
         + "".join(one.html() for one in sections)
         + f"</main><footer>{''.join(f'<p>{escape(line)}</p>' for line in footer)}</footer>"
-        f'<div id="tip" aria-hidden="true"></div><script>{_resource("page.js")}</script></body></html>\n'
+        f'<div id="tip" aria-hidden="true"></div><script>{_resource("page.js")}{script}</script></body></html>\n'
     )
 
 
@@ -103,6 +117,27 @@ def bullets(lines: Iterable[Cellular]) -> Html:
 def code(source: str) -> Html:
     """Something to be typed."""
     return Html(f'<pre tabindex="0"><code>{escape(source)}</code></pre>')
+
+
+def folded(title: str, inner: Html) -> Html:
+    """What is shown when somebody asks for it."""
+    return Html(f"<details><summary>{escape(title)}</summary>{inner.text}</details>")
+
+
+def link(word: str, words: str) -> Html:
+    """Words that lead to another place of the page."""
+    return Html(f'<a href="#{escape(word)}">{escape(words)}</a>')
+
+
+def entry(word: str, title: str, blocks: Sequence[Html]) -> Html:
+    """A part of a section that links lead to."""
+    inner = "".join(block.text for block in blocks)
+    return Html(f'<div class="entry" id="{escape(word)}"><h3>{escape(title)}</h3>{inner}</div>')
+
+
+def chosen(words: str) -> Html:
+    """Where the entry is shown that a point in a plot leads to, without leaving the plot."""
+    return Html(f'<div id="chosen" role="status"><p class="faint">{escape(words)}</p></div>')
 
 
 def tiles(numbers: Iterable[tuple[str, str]]) -> Html:

@@ -214,8 +214,7 @@ def rows(released: Released) -> Section:
 
 def policy(released: Released) -> Section:
     """The policy in sentences, and as it was written."""
-    written = page.code(released.certificate["policy"]).text
-    yaml = Html(f"<details><summary>The policy as it was written</summary>{written}</details>")
+    yaml = page.folded("The policy as it was written", page.code(released.certificate["policy"]))
     return Section("policy", "The policy, in sentences", [page.bullets(sentences(released.policy)), yaml])
 
 

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rothko.comparison.trials import Bench, By, Frontier, Trial, each_once
+from rothko.comparison.trials import Bench, Frontier, Trial, each_once
 from rothko.errors import InputError, PolicyError
+from rothko.policy.varied import By
 from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.privacy.k1anonymity import ADVERSARIES
 from rothko.progress import Progress, count_threads, silent
