@@ -269,7 +269,7 @@ def _spread(
     cluster = Cluster(session_of(source.frame))
     cluster.check()
     table = look(
-        engine, cluster, source.frame, source.label, policy, check=partial(_possible, policy=policy), text=source.text,
+        engine, cluster, source, policy, check=partial(_possible, policy=policy),
         written=written_by(policy, policy.input.decimal), memory=memory, seed=seed, progress=progress,
     )  # fmt: skip
     spill = Spill.open(spill_dir)

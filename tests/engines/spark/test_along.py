@@ -13,6 +13,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rothko.data.source.spark import open_spark
 from rothko.engines.options import Spark
 from rothko.engines.spark import along
 from rothko.engines.spark.along import divide
@@ -44,7 +45,7 @@ def divided(
     frame = spread(numbered, parts, seed)
     engine = Spark(records_at_once=fits)
     engine.check(policy, "asked for")
-    table = look(engine, PlainCluster(), frame, "a table", policy, check=lambda _: None, memory=memory)
+    table = look(engine, PlainCluster(), open_spark(frame), policy, check=lambda _: None, memory=memory)
     return divide(table, policy, secret=SECRET), frame
 
 

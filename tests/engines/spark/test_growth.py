@@ -9,6 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rothko.data.source.spark import open_spark
 from rothko.data.survey.coded import Coded
 from rothko.engines.options import Spark
 from rothko.engines.spark.run import Grown, grow, look
@@ -28,7 +29,7 @@ def grown(case: Case, engine: Spark, *, parts: int, seed: int, workload: Any = (
     )
     numbered = pa.table({**case.columns, "record": np.arange(len(next(iter(case.columns.values()))))})
     frame = spread(numbered, parts, seed)
-    table = look(engine, PlainCluster(), frame, "a table", policy, check=lambda _: None, seed=seed)
+    table = look(engine, PlainCluster(), open_spark(frame), policy, check=lambda _: None, seed=seed)
     return grow(engine, table, policy, seed=seed), frame
 
 

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rothko.data.encode import encode
+from rothko.data.source.spark import open_spark
 from rothko.data.typed import typed
 from rothko.engines.options import Spark
 from rothko.engines.spark.refine import RefinedTable, refine_on
@@ -28,7 +29,7 @@ from tests.twins.spark_cluster import PlainCluster
 def refined(table: pa.Table, policy: Policy, *, most: int, parts: int = 3, seed: int = 0) -> RefinedTable:
     frame = spread(table, parts, seed)
     engine = Spark(records_at_once=most)
-    found = look(engine, PlainCluster(), frame, "a table", policy, check=lambda _: None, seed=seed)
+    found = look(engine, PlainCluster(), open_spark(frame), policy, check=lambda _: None, seed=seed)
     return refine_on(engine, found, policy, seed=seed)
 
 

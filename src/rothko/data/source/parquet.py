@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,33 +13,35 @@ from rothko.data.source.source import DAMAGED, PIECE_BYTES, Source, sound
 from rothko.errors import InputError
 
 
-def open_parquet(path: Path, _: CsvOptions) -> Source:
-    """Open a Parquet file."""
+def open_parquet(path: Path, _: CsvOptions, *, groups: Iterable[int] | None = None) -> Source:
+    """Open a Parquet file, or some groups of its rows."""
     damaged = f"{path.name} is damaged or cut short: its columns cannot be read."
     try:
         with pq.ParquetFile(path) as file:
             names, about = tuple(file.schema_arrow.names), file.metadata
+            chosen = list(range(about.num_row_groups) if groups is None else groups)
+            stored = [(about.row_group(i).num_rows, about.row_group(i).total_byte_size) for i in chosen]
     except DAMAGED:
         raise InputError(f"{path.name} is not a Parquet file, or it is damaged or cut short.") from None
+    there = sum(count for count, _ in stored)
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
             with pq.ParquetFile(path) as file:
                 # One chunk per column, as a whole: the ranks are taken over all values anyway.
-                return sound(file.read(columns=list(columns)).select(list(columns))).combine_chunks()
+                return sound(file.read_row_groups(chosen, columns=list(columns)).select(list(columns))).combine_chunks()
         except DAMAGED:
             raise InputError(damaged) from None
 
     def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
-        stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        rows = max(min(rows, PIECE_BYTES * about.num_rows // max(stored, 1)), 1)
+        rows = max(min(rows, PIECE_BYTES * there // max(sum(size for _, size in stored), 1)), 1)
         try:
             # Through a buffer: a group of rows is not read at once, and may be larger than memory.
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-                for batch in file.iter_batches(rows, columns=list(columns), use_threads=threads > 1):
+                for batch in file.iter_batches(rows, chosen, list(columns), use_threads=threads > 1):
                     yield sound(batch.select(list(columns)))  # asked for "a", the reader brings "a.b", too
         except DAMAGED:
             raise InputError(damaged) from None
 
     size = path.stat().st_size
-    return Source(path.name, names, path, read, _pieces=pieces, rows=about.num_rows, bytes=size)
+    return Source(path.name, names, path, read, _pieces=pieces, rows=there, bytes=size)

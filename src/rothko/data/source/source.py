@@ -83,6 +83,8 @@ class Source:
     """Of a query: its method that writes the result to a Parquet file."""
     frame: Any = field(default=None, compare=False, repr=False)
     """Of a table on a cluster: what stands for it there."""
+    parts: tuple[Path, ...] = ()
+    """Of such a table: its Parquet files, where it is all that they hold."""
     text: bool = False
     """Of such a table: whether its columns have no types."""
     held: Any = field(default=None, compare=False, repr=False)

@@ -22,15 +22,22 @@ def is_frame(data: object) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
 
-def open_spark(frame: Any, *, label: str = "the Spark DataFrame", path: Path | None = None, text: bool = False) -> (
-    Source
-):  # fmt: skip
+def open_spark(
+    frame: Any,
+    *,
+    label: str = "the Spark DataFrame",
+    path: Path | None = None,
+    parts: Sequence[Path] = (),
+    text: bool = False,
+) -> Source:
     """A DataFrame as a source; reading it as a whole brings it here, and what looks at it sees its first records.
 
     Parameters
     ----------
     path
         Where it lies, if that is a folder or file of this machine.
+    parts
+        Its Parquet files, where it is all that they hold.
     text
         Whether its columns have no types.
     """
@@ -52,6 +59,7 @@ def open_spark(frame: Any, *, label: str = "the Spark DataFrame", path: Path | N
         written_by="write.parquet",
         _stamp=() if path is None else stamp(path),
         frame=frame,
+        parts=tuple(parts),
         text=text,
     )
 

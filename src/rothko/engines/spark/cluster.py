@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from rothko.data.source.source import PIECE_ROWS, of_size
 from rothko.data.source.spark_errors import told, understood
-from rothko.data.source.written import Written
 from rothko.errors import InputError
 
 SLOTS = "slot int, found binary"
@@ -196,8 +195,3 @@ def as_slots(slots: list[int], found: list[Any]) -> pa.RecordBatch:
 def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Records in pieces that are worth a call: Spark hands them over ten thousand at a time."""
     return of_size(batches, PIECE_ROWS)
-
-
-def as_written(written: Written, batches: Batches) -> Iterator[pa.Table]:
-    """The same, with numbers and dates as they are written in a release."""
-    return map(written.table, pieces(batches)) if written.columns else pieces(batches)

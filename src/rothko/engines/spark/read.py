@@ -74,7 +74,10 @@ def _open_path(session: Any, path: Path, csv: CsvOptions) -> Source:
         _alike(files)
     with understood():
         frame = _read(session, form, str(path.absolute()), csv)
-    return open_spark(frame, label=path.name, path=path, text=form != "parquet")
+    # What the names of folders tell (`year=2026/`) only Spark makes columns of.
+    named = any("=" in folder.name for file in files for folder in file.relative_to(path).parents)
+    parts = files if form == "parquet" and not named else ()
+    return open_spark(frame, label=path.name, path=path, parts=parts, text=form != "parquet")
 
 
 def files_of(path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The records of a frame as codes, many of them in one value: what is asked of a cluster more than once.
+"""The records of a table as codes, many of them in one value: what is asked of a cluster more than once.
 
 Spark hands rows to Python field by field, and takes them back so. A value that holds many records goes through as it
 is. So the records are coded once, right after the survey, and what comes later, counting, sampling and the shuffle by
@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.source.written import Written
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.coder import Coder
 from rothko.engines.packing import Packed, Packing, by_part
-from rothko.engines.spark.cluster import Add, Batches, Cluster, Held, Keyed, Partial, as_written
+from rothko.engines.spark.cluster import Add, Batches, Cluster, Held, Keyed, Opened, Partial
+from rothko.engines.spark.rows import Rows
 
 VALUES = "codes binary, kept binary"
 """The columns of packed records: see :class:`rothko.engines.packing.Packed`."""
@@ -37,16 +37,16 @@ AT_ONCE = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """All records of a frame, on the cluster."""
+    """All records of a table, on the cluster."""
 
     cluster: Cluster
     packing: Packing
     held: Held
 
     @classmethod
-    def of(cls, cluster: Cluster, frame: Any, coder: Coder, packing: Packing, written: Written) -> Records:
-        """Code the records of a frame; begun when they are first asked for."""
-        return cls(cluster, packing, cluster.hold(frame, partial(_coded, coder, packing, written), VALUES))
+    def of(cls, cluster: Cluster, rows: Rows, coder: Coder, packing: Packing) -> Records:
+        """Code the records of a table; begun when they are first asked for."""
+        return cls(cluster, packing, cluster.hold(rows.frame, partial(_coded, coder, packing, rows.opened), VALUES))
 
     @property
     def frame(self) -> Any:
@@ -66,8 +66,8 @@ class Records:
         self.held.close()
 
 
-def _coded(coder: Coder, packing: Packing, written: Written, batches: Batches) -> Batches:
-    for table in as_written(written, batches):
+def _coded(coder: Coder, packing: Packing, opened: Opened, batches: Batches) -> Batches:
+    for table in opened(batches):
         coded = coder.code(table)
         for begin in range(0, coded.rows, TOGETHER):
             yield as_value(packing.pack(coded.slice(begin, TOGETHER)))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from rothko.data.schema import columns_read
-from rothko.data.source.spark import quoted
+from rothko.data.source.source import Source
 from rothko.data.source.written import Written
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.coder import Coder
@@ -25,6 +24,7 @@ from rothko.engines.rothko_s import Sampling
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.records import Records
+from rothko.engines.spark.rows import rows_of
 from rothko.engines.spark.store import Leaf, SparkStore
 from rothko.engines.spark.survey import Surveyed, survey
 from rothko.engines.store import Job
@@ -79,32 +79,28 @@ class Table:
 def look(
     engine: Spark,
     cluster: Cluster,
-    frame: Any,
-    label: str,
+    source: Source,
     policy: Request,
     *,
     check: Callable[[Outline], None],
-    text: bool = False,
     written: Written | None = None,
     memory: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Table:
-    """Survey a frame.
+    """Survey a table that was opened by Spark.
 
     Parameters
     ----------
     check
         Called with what the survey has found: refuses a table that cannot be released as asked.
-    text
-        Whether the columns of the frame have no types.
     written
         How some of its columns are written, where that is otherwise than in a release.
     memory
         The most bytes that the Python of a task, or of the driver, may take.
     """
-    limit, written = memory or TASK, written or Written()
-    read = frame.select([quoted(name) for name in columns_read(frame.columns, policy)])
+    limit = memory or TASK
+    rows = rows_of(cluster, source, columns_read(source.names, policy), written or Written())
     codes = 4 * (len(policy.quasi_identifiers) + len(policy.sensitive) + len(policy.workload) + 1)
     for_sample = budget(limit, row_bytes=codes)
     sampled = 0
@@ -114,14 +110,13 @@ def look(
         sampled = min(for_sample.tuples, MOST_SAMPLED)
     progress("survey", 0, 1)
     found = survey(
-        cluster, read, label, policy, text=text, seed=seed, memory=for_sample.frequency,
-        sample=sampled, written=written,
-    )  # fmt: skip
+        cluster, rows, source.label, policy, text=source.text, seed=seed, memory=for_sample.frequency, sample=sampled
+    )
     progress("survey", 1, 1)
     outline, coder, _ = found.settled
     check(outline)
     record = codes + -(-found.size.bytes // found.size.rows)
-    records = Records.of(cluster, read, coder, Packing(outline, found.kept), written)
+    records = Records.of(cluster, rows, coder, Packing(outline, found.kept))
     return Table(records, found, budget(limit, row_bytes=record).within(engine.records_at_once))
 
 

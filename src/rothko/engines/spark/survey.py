@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rothko.data.schema import Schema, written_as_text
-from rothko.data.source.spark import quoted
-from rothko.data.source.written import Written
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.distinct import Distinct
 from rothko.data.survey.settle import Found, SecondLook, Settled, check_grids, counted, make_room, settle
 from rothko.data.typed import typed_column
-from rothko.engines.spark.cluster import Cluster, Opened, as_written
+from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.draw import Draw, Drawn
+from rothko.engines.spark.rows import Rows
 from rothko.errors import InputError
 
 GRID = 100_000
@@ -52,7 +51,7 @@ class Surveyed:
 
 def survey(
     cluster: Cluster,
-    frame: Any,
+    rows: Rows,
     label: str,
     policy: Schema,
     *,
@@ -60,35 +59,32 @@ def survey(
     sample: int,
     seed: int,
     memory: int,
-    written: Written,
 ) -> Surveyed:
-    """Go through the records of a frame and learn what it holds.
+    """Go through the records of a table and learn what it holds.
 
     Parameters
     ----------
-    frame
-        The columns that are read.
+    rows
+        With the columns that are read.
     text
         Whether its columns have no types, but those that are read as text anyway.
     sample
         How many records the sample has; none where it is 0, and no column needs a grid.
     memory
         The most bytes that the distinct values of all columns may take together on the driver.
-    written
-        How some of its columns are written.
     """
     names = counted(policy)
-    opened = partial(as_written, written)
-    schema = written.table(cluster.collect(frame.limit(0))).schema
+    frame, opened = rows.frame, rows.opened
+    schema = rows.schema()
     kinds = {field.name: field.type for field in schema}
     for name in names:
         typed_column(name, pa.chunked_array([], kinds[name]), policy)
-    rows = cluster.count(frame)
-    if rows == 0:
+    count = rows.count()
+    if count == 0:
         raise InputError(f"{label} has columns but no records.")
-    kept = [name for name in frame.columns if name in policy.sensitive + policy.kept]
+    kept = [name for name in rows.columns if name in policy.sensitive + policy.kept]
     found = cluster.gather(
-        frame, partial(_look, names, kept, memory // 2, sample, rows, seed), partial(_together, memory // 2, sample),
+        frame, partial(_look, names, kept, memory // 2, sample, count, seed), partial(_together, memory // 2, sample),
         opened,
     )  # fmt: skip
     size: Size = found.pop(ROWS)
@@ -98,12 +94,12 @@ def survey(
     check_grids(distinct, kinds, policy)
     if drawn is None and any(one.full for one in distinct.values()):
         drawn = cluster.gather(
-            frame, partial(_drawn, names, GRID, rows, seed), lambda _, some: Drawn.together(some, GRID), opened
+            frame, partial(_drawn, names, GRID, count, seed), lambda _, some: Drawn.together(some, GRID), opened
         )[0]
     guess = set(policy.quasi_identifiers) - written_as_text(policy) if text else set()
     settled = settle(
-        frame.columns, label, policy, distinct, None if drawn is None else drawn.table, size.rows,
-        partial(_second_look, cluster, frame, opened), guess=guess,
+        rows.columns, label, policy, distinct, None if drawn is None else drawn.table, size.rows,
+        partial(_second_look, cluster, rows), guess=guess,
     )  # fmt: skip
     first = replace(settled.coder, kept=()).code(drawn.table) if drawn is not None and sample else None
     return Surveyed(settled, first, size, pa.schema([schema.field(name) for name in settled.coder.kept]))
@@ -160,16 +156,15 @@ def _together(limit: int, sample: int, slot: int, found: list[Any]) -> Any:
     return total
 
 
-def _second_look(cluster: Cluster, frame: Any, opened: Opened, look: SecondLook) -> None:
-    columns = look.columns(frame.columns)
+def _second_look(cluster: Cluster, rows: Rows, look: SecondLook) -> None:
+    some = rows.only(look.columns(rows.columns))
 
     def together(_: int, found: list[Found]) -> Found:
         for one in found:
             look.take_in(one)
         return look.found
 
-    some = frame.select([quoted(name) for name in columns])
-    found = cluster.gather(some, partial(_found_by, look), together, opened)
+    found = cluster.gather(some.frame, partial(_found_by, look), together, some.opened)
     look.take_in(found[0])
 
 
