@@ -173,6 +173,7 @@ def _with_options(policy: Policy, given: dict[str, Any]) -> Policy:
 def _show(saved: Saved[Certificate], as_json: bool) -> None:
     """The verdict, as the certificate of the written bytes has it."""
     from rothko.cli import console
+    from rothko.data.address import address
 
     if as_json:
         console.json(saved.certificate.to_dict())
@@ -196,7 +197,7 @@ def _show(saved: Saved[Certificate], as_json: bool) -> None:
     released = (saved.data, saved.sensitive_path, saved.certificate_path, saved.report_path)
     for path in (*released, *saved.recoding_files):
         if path is not None:
-            console.out.print(str(path), markup=False)
+            console.out.print(address(path), markup=False)
     files = len(saved.recoding_files)
     if files > 1:
         console.out.print(f"The last {files} files are the recoding: keep them in one folder.")

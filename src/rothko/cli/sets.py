@@ -118,6 +118,7 @@ def _between(reading: Reading) -> str:
 def _show(saved: SavedSets, as_json: bool) -> None:
     """The verdict, as the certificate of the written bytes has it."""
     from rothko.cli import console
+    from rothko.data.address import address
 
     certificate = saved.certificate
     if as_json:
@@ -137,4 +138,4 @@ def _show(saved: SavedSets, as_json: bool) -> None:
     for note in certificate["notes"]:
         console.out.print(note, markup=False)
     for path in (saved.data, saved.certificate_path):
-        console.out.print(str(path), markup=False)
+        console.out.print(address(path), markup=False)

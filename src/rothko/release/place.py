@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from rothko import json_text, private
+from rothko.data.address import Store, address, is_store
 from rothko.data.source.formats import ending_like
 from rothko.errors import OutputError, unreadable_name
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
 from rothko.release.commit import state
 from rothko.release.formats.table import ENDINGS
+from rothko.release.objects import InStore
 from rothko.release.staging import Claim, Staging, sha256, staging
 from rothko.release.write import explained
 
@@ -77,6 +79,8 @@ class Place:
     claim: Claim
     report: ReportPlace | None = None
     """Where the report goes; None where there is to be none."""
+    in_store: InStore | None = None
+    """The object store that all of it goes to, where it does not stay on this machine."""
 
     @classmethod
     def of(
@@ -98,7 +102,9 @@ class Place:
         ----------
         out
             A file with an ending that can be written, or a folder (made if need be): a name that ends in a
-            slash, one without an ending, or one that is there.
+            slash, one without an ending, or one that is there. Either may be an address in an object store; there
+            a recoding is only written where it is asked for by an address of its own, for a store is often read by
+            many.
         suffix
             The ending of the data file in a folder.
         recoding
@@ -117,6 +123,9 @@ class Place:
         """
         out, folder = _file_or_folder(out)
         data = out if folder is None else folder / f"release{suffix}"
+        store = Store.of(out) if is_store(out) else None
+        if store is not None and recoding is True:
+            recoding = False
         own = recoding_place(out if folder is not None else data)
         asked = own if isinstance(recoding, bool) else recoding_file(_no_stream(recoding))
         certificate = certificate_of(data, folder)
@@ -129,6 +138,15 @@ class Place:
         names = [*tables, certificate, asked, *large_files(asked), *(() if told is None else reports)]
         if len({name.absolute() for name in names}) < len(names):
             raise OutputError(f"The recoding cannot be written to {str(asked)!r}: the release itself goes there.")
+        if store is not None or (recoding is not False and is_store(asked)):
+            if store is None or (recoding is not False and _bucket(asked) != _bucket(data)):
+                raise OutputError(
+                    f"The recoding goes to {address(asked)!r} and the release to {address(data)!r}; name two places in "
+                    f"one store, or leave the recoding out with {said('--recoding', False)}."
+                )
+            place = InStore(store, tuple(dict.fromkeys((*names, *reports))), certificate, overwrite)
+            place.check()
+            return cls(tables, certificate, None if recoding is False else asked, Claim(), told, place)
         claim = _claim(names, certificate, data, (asked, own), reports, overwrite, tuple(inputs), in_parts=in_parts)
         _writable(data.parent, make=folder is not None)
         if recoding is not False:
@@ -150,6 +168,10 @@ class Place:
         data = named_file(data)
         certificate, own = certificate_of(data, None), recoding_place(data)
         names = [data, certificate, own, *large_files(own)]
+        if is_store(data):
+            place = InStore(Store.of(data), tuple(names), certificate, overwrite)
+            place.check()
+            return cls((data,), certificate, None, Claim(), in_store=place)
         claim = _claim(names, certificate, data, (own,), (), overwrite, tuple(inputs), in_parts=in_parts)
         _writable(data.parent)
         return cls((data,), certificate, None, claim)
@@ -165,7 +187,11 @@ class Place:
 
     def staging(self) -> contextlib.AbstractContextManager[Staging]:
         """Files on their way to this place."""
-        return staging(self.claim)
+        return staging(self.claim) if self.in_store is None else self.in_store.staging()
+
+    def staged_in(self, folder: Path | None) -> Self:
+        """The same, with a folder for what is on its way to an object store."""
+        return self if self.in_store is None else replace(self, in_store=replace(self.in_store, folder=folder))
 
 
 def place_of(
@@ -355,6 +381,10 @@ def _no_stream(path: str | Path) -> Path:
             "a file."
         )
     return Path(path)
+
+
+def _bucket(path: Path) -> str:
+    return address(path).split("/")[2] if is_store(path) else ""
 
 
 # ── What stands there

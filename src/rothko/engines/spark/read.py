@@ -10,14 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rothko.data.address import ELSEWHERE, address
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.source import DAMAGED, Source
 from rothko.data.source.spark import open_spark
 from rothko.data.source.spark_errors import understood
 from rothko.errors import InputError
 
-ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""How the address of an object store or of a distributed file system begins."""
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".gz": "csv"}
 
 
@@ -37,15 +36,6 @@ def open_by_spark(session: Any, data: str | Path, csv: CsvOptions | None = None)
     form = next((form for ending, form in ENDINGS.items() if name.rstrip("/").lower().endswith(ending)), "parquet")
     with understood():
         return open_spark(_read(session, form, name, csv or CsvOptions()), label=name, text=form != "parquet")
-
-
-def address(data: str | Path) -> str:
-    """A path or an address as Spark is told it: a Path drops one of two slashes.
-
-    >>> address(Path("s3a://bucket/people"))
-    's3a://bucket/people'
-    """
-    return re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", str(data))
 
 
 def not_for_spark(data: object) -> InputError:

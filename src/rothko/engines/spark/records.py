@@ -21,7 +21,7 @@ from rothko.data.survey.coded import Coded
 from rothko.data.survey.coder import Coder
 from rothko.engines.packing import Packed, Packing, by_part
 from rothko.engines.spark.cluster import Add, Batches, Cluster, Held, Keyed, Opened, Partial
-from rothko.engines.spark.rows import Rows
+from rothko.engines.spark.input_rows import Rows
 
 VALUES = "codes binary, kept binary"
 """The columns of packed records: see :class:`rothko.engines.packing.Packed`."""

@@ -23,8 +23,8 @@ from rothko.engines.refine import SAMPLED
 from rothko.engines.rothko_s import Sampling
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.spark.cluster import Cluster
+from rothko.engines.spark.input_rows import rows_of
 from rothko.engines.spark.records import Records
-from rothko.engines.spark.rows import rows_of
 from rothko.engines.spark.store import Leaf, SparkStore
 from rothko.engines.spark.survey import Surveyed, survey
 from rothko.engines.store import Job

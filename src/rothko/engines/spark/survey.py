@@ -21,7 +21,7 @@ from rothko.data.survey.settle import Found, SecondLook, Settled, check_grids, c
 from rothko.data.typed import typed_column
 from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.draw import Draw, Drawn
-from rothko.engines.spark.rows import Rows
+from rothko.engines.spark.input_rows import Rows
 from rothko.errors import InputError
 
 GRID = 100_000

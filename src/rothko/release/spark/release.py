@@ -86,7 +86,7 @@ class Spread:
             in_parts=True,
         )  # fmt: skip
         check_ending(place.data.suffix.lower())
-        return save(place, self._write)
+        return save(place.staged_in(self.spill.folder), self._write)
 
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files
@@ -221,7 +221,7 @@ class SpreadRelease(HeldRelease):
                 f"The release of a Spark DataFrame is a folder of Parquet files; name a folder, or {place.data.stem}"
                 ".parquet. rothko anonymize writes other formats."
             )
-        return save(place, self._write)
+        return save(place.staged_in(self._there(self._data).parent), self._write)
 
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rothko.data.address import ELSEWHERE, address
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import with_names
 from rothko.data.source.source import Source
 from rothko.data.source.spark import is_frame, open_spark, quoted
 from rothko.data.source.spark_errors import understood
 from rothko.engines.spark.cluster import of_batches, pieces
-from rothko.engines.spark.read import ELSEWHERE, address, files_of, not_for_spark, open_by_spark
+from rothko.engines.spark.read import files_of, not_for_spark, open_by_spark
 from rothko.engines.spark.session import session, session_of
 from rothko.errors import InputError
 from rothko.mistakes import said

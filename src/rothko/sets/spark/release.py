@@ -156,7 +156,7 @@ class SpreadSets:
                 lambda: checked.verify(data, ending, delimiter), checked.certify, hashes={data: joined.manifest}
             )
 
-        return _saved(save(place, write))
+        return _saved(save(place.staged_in(self.spill_dir), write))
 
     def store(self) -> HeldSets:
         """Have everything written and verified in a private folder, which the release then holds."""
@@ -265,7 +265,7 @@ class HeldSets(Holding):
                 lambda: checked.verify(data, ".parquet", " "), checked.certify, hashes={data: sha256(data / MANIFEST)}
             )
 
-        return _saved(save(place, write))
+        return _saved(save(place.staged_in(self._there(self._data).parent), write))
 
 
 def _place(out: str | Path | Place, source: Path | None, overwrite: bool) -> Place:

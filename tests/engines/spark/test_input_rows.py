@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pyspark import cloudpickle
 
 from rothko.data.source.written import Written
-from rothko.engines.spark import rows as reading
-from rothko.engines.spark.rows import FileRows, PartFile, groups_of
+from rothko.engines.spark import input_rows as reading
+from rothko.engines.spark.input_rows import FileRows, PartFile, groups_of
 from rothko.errors import InputError
 from tests.strategies.tables import unhurried
 from tests.twins.spark_cluster import PlainCluster, PlainFrame, batches_of
