@@ -14,6 +14,9 @@ marks.forEach(function(a){
 if(a.getAttribute("href")==="#"+word)a.setAttribute("aria-current","true");
 else a.removeAttribute("aria-current")});
 panel.replaceChildren.apply(panel,Array.from(entry.children).map(function(one){return one.cloneNode(true)}));
+var title=document.createElement("b");
+title.textContent=panel.firstChild.textContent;
+panel.replaceChild(title,panel.firstChild);
 var code=panel.querySelector("code"),button=document.createElement("button");
 button.type="button";button.textContent="Copy the command";
 button.addEventListener("click",function(){copied(button,code)});
