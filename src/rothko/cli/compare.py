@@ -5,7 +5,7 @@ Tables and records that are sets have options of their own, and are compared, wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -21,6 +21,7 @@ from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from rothko.comparison.compare import TableFrontier, TableTrial
     from rothko.comparison.trials import Frontier, T
@@ -34,6 +35,8 @@ PLOTS = (*(f"{name}.{ending}" for name in ("loss", "frontier", "time") for endin
 TABLE_METHODS = "mondrian,hilbert,cluster"
 SETS_METHODS = "set-mondrian,set-two-phase"
 """Methods that are compared where none are named."""
+MANY = 3
+"""Values of k or l that make a line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,6 +270,8 @@ def _show(found: TableFrontier | SetFrontier, written: list[Path]) -> None:
     console.out.print(about, markup=False)
     console.out.print()
     console.out.print(table)
+    for drawn in _lines(found):
+        console.out.print(drawn)
     for line in after:
         console.out.print(line, markup=False)
     for line in dim:
@@ -323,9 +328,26 @@ def _trials(
     found: Frontier[T], titles: Sequence[str], asked: Callable[[T], list[str]], numbers: Callable[[T], list[str]]
 ) -> Table:
     """A row for each trial: what was asked, and what came of it. The lowest loss at each k or l is bold."""
+    from rothko.cli import bars, console
+
+    return bars.drawn(console.out, lambda barred: _rows(found, titles, asked, numbers, barred))
+
+
+def _rows(
+    found: Frontier[T],
+    titles: Sequence[str],
+    asked: Callable[[T], list[str]],
+    numbers: Callable[[T], list[str]],
+    barred: bool,
+) -> Table:
+    """The same, with a bar for what is lost, or without."""
     from rich.text import Text
 
-    table = _table("method", *titles, "partition", "whole")
+    from rothko.cli import bars, console
+
+    plain = bars.plainly(console.out)
+    most = max((trial.lost for trial in found.trials if trial.lost is not None), default=0.0) or 1.0
+    table = _table("method", *titles, "partition", "whole", *["lost"] * barred)
     lowest: dict[tuple[str, float], float] = {}
     for trial in found.trials:
         if trial.lost is not None:
@@ -337,8 +359,26 @@ def _trials(
         if trial.lost is not None:
             cells = [*numbers(trial), f"{trial.partition_seconds:.2f} s", f"{trial.seconds:.2f} s"]
         best = trial.lost is not None and trial.lost == lowest[trial.promise, trial.at(found.by)]
-        table.add_row(Text(trial.method), *before, Text(cells[0], "bold" if best else ""), *cells[1:])
+        drawn = [bars.bar(None if trial.lost is None else trial.lost / most, plain=plain)] if barred else []
+        table.add_row(Text(trial.method), *before, Text(cells[0], "bold" if best else ""), *cells[1:], *drawn)
     return table
+
+
+def _lines(found: Frontier[Any]) -> Iterator[Text]:
+    """What each method loses from the smallest k or l to the largest, drawn on a terminal."""
+    from rich.text import Text
+
+    from rothko.cli import bars, console
+
+    values = sorted({trial.at(found.by) for trial in found.trials if trial.lost is not None})
+    if not console.out.is_terminal or len(values) < MANY or found.max_loss is not None:
+        return
+    plain = bars.plainly(console.out)
+    most = max((trial.lost for trial in found.trials if trial.lost is not None), default=None)
+    for method in found.methods:
+        lost = {trial.at(found.by): trial.lost for trial in found.trials if trial.method == method}
+        drawn = bars.line([lost.get(value) for value in values], plain=plain, most=most)
+        yield Text.assemble(drawn, f"  {method}, {found.by} = {values[0]:g} to {values[-1]:g}")
 
 
 def _largest(found: TableFrontier) -> Table:
@@ -356,7 +396,7 @@ def _largest(found: TableFrontier) -> Table:
 def _table(*titles: str) -> Table:
     from rothko.cli.console import headed
 
-    return headed(*titles, left=("method", "requirement"))
+    return headed(*titles, left=("method", "requirement", "lost"))
 
 
 def _number(number: float | None, form: str) -> str:

@@ -14,11 +14,13 @@ from rich.text import Text
 
 from rothko import json_text
 from rothko.bar import drawn
+from rothko.cli import bars
 from rothko.cli.options import asked
 from rothko.cli.streams import showable
 
 if TYPE_CHECKING:
     from rothko.metrics.cube import Cube
+    from rothko.metrics.told import Row
     from rothko.policy.draft import Draft
     from rothko.progress import Progress as Report
     from rothko.release.loss import Loss
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 WIDTH = 140
 """Of tables that go to a file or a pipe, which have no width of their own."""
+ROOMY = 100
+"""A terminal that is so wide has room for bars beside texts that are folded anyway."""
 
 
 class Talk(Console):
@@ -95,20 +99,34 @@ def headed(*titles: str, left: Collection[str], overflow: OverflowMethod = "elli
     return table
 
 
-def facts(rows: Iterable[tuple[str, str, str]]) -> Table:
-    """What, how much, and what that means."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column("what")
-    table.add_column("number", justify="right")
-    table.add_column("meaning", style="dim")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+def facts(rows: Iterable[Row]) -> Table:
+    """What, how much, and what that means; with bars on a terminal."""
+    told = list(rows)
+    plain = bars.plainly(out)
+
+    def make(barred: bool) -> Table:
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column("what")
+        table.add_column("number", justify="right")
+        if barred:
+            table.add_column("drawn")
+        table.add_column("meaning", style="dim")
+        for row in told:
+            drawn = [bars.beside(row.shares, plain=plain)] if barred else []
+            table.add_row(Text(row.what), Text(row.number), *drawn, Text(row.meaning))
+        return table
+
+    return bars.drawn(out, make) if any(row.shares for row in told) else make(False)
 
 
 def requirements(found: Verification) -> Table:
-    """Asked, achieved, holds: one row per requirement."""
-    table = headed("requirement", "asked", "achieved", "holds", left=("requirement", "holds"))
+    """Asked, achieved, holds: one row per requirement; on a terminal with the share of records that it holds for."""
+    return bars.drawn(out, lambda barred: _requirements(found, barred))
+
+
+def _requirements(found: Verification, barred: bool) -> Table:
+    plain = bars.plainly(out)
+    table = headed("requirement", "asked", "achieved", *[""] * barred, "holds", left=("requirement", "", "holds"))
     for finding in found.findings:
         verdict = (
             Text("yes", "green")
@@ -119,7 +137,8 @@ def requirements(found: Verification) -> Table:
                 "red",
             )
         )
-        table.add_row(Text(finding.subject), f"{finding.asked:g}", f"{finding.achieved:g}", verdict)
+        drawn = [bars.bar(1 - finding.violating_records / max(found.rows, 1), plain=plain)] if barred else []
+        table.add_row(Text(finding.subject), f"{finding.asked:g}", f"{finding.achieved:g}", *drawn, verdict)
     return table
 
 
@@ -152,16 +171,25 @@ def survey(lost: Loss) -> Table:
 
 def cube(found: Cube) -> Table:
     """How far group-bys of the release are from those of the original: one row per level."""
+    return bars.drawn(out, lambda barred: _cube(found, barred))
+
+
+def _cube(found: Cube, barred: bool) -> Table:
     from rothko.metrics.told import short
 
-    table = headed("level", "group-bys", "divergence", "least", "most", "of", left=("of",))
+    plain = bars.plainly(out)
+    table = headed("level", "group-bys", "divergence", *[""] * barred, "least", "most", "of", left=("", "of"))
+    largest = max((level.divergence for level in found.levels), default=0.0) or 1.0
     for level in found.levels:
         worst = max(level.group_bys, key=lambda one: one.divergence)
         least = min(one.divergence for one in level.group_bys)
+        drawn = [bars.bar(level.divergence / largest, plain=plain)] if barred else []
         table.add_row(
             str(level.level),
             f"{len(level.group_bys):,}",
-            *(short(number) for number in (level.divergence, least, worst.divergence)),
+            short(level.divergence),
+            *drawn,
+            *(short(number) for number in (least, worst.divergence)),
             Text(f"{', '.join(worst.columns)} by {found.of}"),
         )
     return table
@@ -177,29 +205,39 @@ def set_requirement(found: dict[str, Any]) -> Table:
 
 def set_metrics(found: dict[str, Any]) -> Table:
     """What a release of sets keeps."""
-    from rothko.metrics.told import number
+    from rothko.metrics.told import Row, number
 
+    shares = {
+        "utility kept": (found["utility_kept"], f"{number(found['utility'])} in all"),
+        "instances kept": (found["instances_kept"], f"{found['instances']:,} items of records"),
+        "items kept": (found["items_kept"], f"{found['items']:,} are published for somebody"),
+    }
     return facts(
         [
-            ("utility kept", f"{100 * found['utility_kept']:.2f} %", f"{number(found['utility'])} in all"),
-            ("instances kept", f"{100 * found['instances_kept']:.2f} %", f"{found['instances']:,} items of records"),
-            ("items kept", f"{100 * found['items_kept']:.2f} %", f"{found['items']:,} are published for somebody"),
-            ("different sets", f"{found['classes']:,}", f"{found['average_class_size']:.1f} records on average"),
-            ("empty", f"{found['empty']:,}", "records publish nothing"),
+            *(Row(what, f"{100 * share:.2f} %", meaning, (share,)) for what, (share, meaning) in shares.items()),
+            Row("different sets", f"{found['classes']:,}", f"{found['average_class_size']:.1f} records on average"),
+            Row("empty", f"{found['empty']:,}", "records publish nothing"),
         ]
     )
 
 
-def proposals(found: Draft) -> Table:
-    """What was proposed for each column, and why."""
-    left = ("column", "role", "values", "why")
-    table = headed("column", "role", "values", "distinct", "missing", "why", left=left, overflow="fold")
+def proposals(found: Draft, to: Console) -> Table:
+    """What was proposed for each column, and why; on a terminal with how many records have a value of their own."""
+    return _proposals(found, to.is_terminal and to.width >= ROOMY, plain=bars.plainly(to))
+
+
+def _proposals(found: Draft, barred: bool, *, plain: bool) -> Table:
+    left = ("column", "role", "values", "", "why")
+    titles = ("column", "role", "values", "distinct", *[""] * barred, "missing", "why")
+    table = headed(*titles, left=left, overflow="fold")
     for one in found.proposals:
+        drawn = [bars.bar(one.distinct / max(found.rows, 1), plain=plain)] if barred else []
         table.add_row(
             Text(one.name),
             one.column.role.value,
             one.type,
             f"{one.distinct:,}",
+            *drawn,
             f"{one.missing:,}" if one.missing else "",
             Text(one.why),
         )

@@ -62,7 +62,7 @@ def draft(
     if not as_json:
         # The reasons go to standard error where the policy itself is on standard output.
         to = console.out if out is not None else console.err
-        to.print(console.proposals(found))
+        to.print(console.proposals(found, to))
         to.print(f"\n{found.unique:.1%} of {found.rows:,} records are unique on the proposed quasi-identifiers.")
         for note in found.notes:
             to.print(note, markup=False)

@@ -17,6 +17,8 @@ class Row(NamedTuple):
     what: str
     number: str
     meaning: str = ""
+    shares: tuple[float, ...] = ()
+    """What may be drawn beside it: a share of a whole, or several numbers that make a line."""
 
 
 def penalty(number: float) -> str:
@@ -64,19 +66,19 @@ def short(number: float) -> str:
 
 def gcp(lost: Loss) -> list[Row]:
     """Of all quasi-identifiers."""
-    return [Row("GCP", penalty(lost.gcp), "information lost: 0 exact … 1 nothing said")]
+    return [Row("GCP", penalty(lost.gcp), "information lost: 0 exact … 1 nothing said", (lost.gcp,))]
 
 
 def ncp(lost: Loss) -> list[Row]:
     """Of each quasi-identifier, the largest first."""
     known = sorted(lost.ncp.items(), key=lambda item: -item[1] if item[1] == item[1] else 1)
-    return [Row(f"  {name}", penalty(value)) for name, value in known]
+    return [Row(f"  {name}", penalty(value), shares=(value,)) for name, value in known]
 
 
 def classes(lost: Loss) -> list[Row]:
     """How many there are, and how large."""
     sizes = f"{lost.smallest_class:,} to {lost.largest_class:,} records, {lost.average_class_size:.1f} on average"
-    return [Row("classes", whole(lost.classes), sizes)]
+    return [Row("classes", whole(lost.classes), sizes, tuple(lost.class_sizes.values()))]
 
 
 def discernibility(lost: Loss) -> list[Row]:
@@ -90,7 +92,12 @@ def classify(lost: ClassifyLoss) -> list[Row]:
     share = f"{100 * lost.classification_metric:.2f} %"
     return [
         Row(f"classify {lost.target}", f"{lost.conditional_entropy:.4f}", entropy),
-        Row("", share, "of records do not have the most frequent label of their class"),
+        Row(
+            "",
+            share,
+            "of records do not have the most frequent label of their class",
+            (lost.classification_metric,),
+        ),
     ]
 
 
