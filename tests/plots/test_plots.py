@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from rothko.errors import InputError
-from rothko.plots.model import Axis, Band, Bars, Plot, Points, Rule, dump, parse
+from rothko.plots.model import Axis, Band, Bars, Boxes, Plot, Points, Rule, dump, parse
 from rothko.plots.palette import DARK, LIGHT
 from rothko.plots.png import png
 from rothko.plots.svg import drawn
@@ -20,6 +20,8 @@ PLOT = Plot(
         Bars("line", ((1, 10), (10, 100)), (5, 8), ("a", "b"), tone=1, outline=True),
         *(Points(f"points {i}", (1, 10, 100), (0, 5, 10), ("", "tip", ""), i, i) for i in range(7)),
         Band("band", (1, 100), (2, 3), 4),
+        Boxes("boxes", ((1, 10, 0, 5), (10, 100, 5, 10)), ("three", "four"), 5),
+        Boxes("filled", ((1, 10, 5, 10),), ("five",), 6, filled=True),
         Rule("rule", 50),
         Rule("flat", 5, across=True),
     ),
@@ -35,7 +37,7 @@ def test_a_plot_is_well_formed_and_says_what_it_is() -> None:
     assert ground is not None
     assert (ground.attrib["width"], ground.attrib["fill"]) == ("440", "var(--panel)")
     tips = [title.text for title in root.findall(".//{*}rect/{*}title")]
-    assert tips == ["one", "<two>"]
+    assert tips == ["one", "<two>", "three", "four", "five"]
 
 
 def test_bars_reach_to_their_values() -> None:
@@ -43,6 +45,16 @@ def test_bars_reach_to_their_values() -> None:
     bars = [one for one in ElementTree.fromstring(drawn(plot)).iter("rect") if "x" in one.attrib]
     half, whole = (float(bar.attrib["height"]) for bar in bars)
     assert whole == pytest.approx(2 * half, abs=0.2)
+
+
+def test_boxes_lie_between_both_axes() -> None:
+    plot = Plot("p", "", "", Axis("", 0, 4), Axis("", 0, 4), (Boxes("", ((0, 2, 0, 4), (2, 4, 0, 2)), ("a", "b")),))
+    boxes = [one for one in ElementTree.fromstring(drawn(plot)).iter("rect") if "x" in one.attrib]
+    tall, low = ({side: float(one.attrib[side]) for side in ("x", "y", "width", "height")} for one in boxes)
+    assert tall["width"] == pytest.approx(low["width"], abs=0.2)
+    assert tall["height"] == pytest.approx(2 * low["height"], abs=4)
+    assert tall["x"] + tall["width"] < low["x"]
+    assert tall["y"] + tall["height"] == pytest.approx(low["y"] + low["height"], abs=0.2)
 
 
 def test_the_model_survives_json() -> None:

@@ -81,6 +81,20 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
+class Boxes:
+    """Rectangles between both axes, through which others are seen."""
+
+    label: str
+    boxes: tuple[tuple[float, float, float, float], ...]
+    """Left, right, bottom and top."""
+    tips: tuple[str, ...]
+    tone: int = 0
+    filled: bool = False
+    """Whether nothing is seen through them."""
+    mark: Literal["boxes"] = "boxes"
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A dashed line from one side to the other."""
 
@@ -91,7 +105,7 @@ class Rule:
     mark: Literal["rule"] = "rule"
 
 
-Mark: TypeAlias = Bars | Points | Band | Rule
+Mark: TypeAlias = Bars | Points | Band | Boxes | Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
-from rothko.plots.model import Axis, Band, Bars, Mark, Plot, Points, Rule
+from rothko.plots.model import Axis, Band, Bars, Boxes, Mark, Plot, Points, Rule
 from rothko.plots.palette import DARK, LIGHT, TONES, style
 from rothko.plots.ticks import ticks
 
@@ -120,7 +120,18 @@ class _Frame:
             return self._points(mark)
         if isinstance(mark, Band):
             return [f'<path d="{self._path(mark.x, mark.y)}" {_pen(mark.tone, 7)} opacity=".28"/>']
+        if isinstance(mark, Boxes):
+            return self._boxes(mark)
         return [self._rule(mark)]
+
+    def _boxes(self, mark: Boxes) -> list[str]:
+        """Rectangles, in from their edges by half of their line, so that neighbours can be told apart."""
+        parts = []
+        for (left, right, bottom, top), tip in zip(mark.boxes, mark.tips, strict=True):
+            x, y = self.x(left) + 0.8, self.y(top) + 0.8
+            box = (x, y, self.x(right) - 0.8 - x, self.y(bottom) - 0.8 - y)
+            parts.append(_rectangle(box, _brush(mark), tip))
+        return parts
 
     def _bars(self, mark: Bars) -> list[str]:
         base = self.x(max(self.plot.x.low, 0)) if mark.across else self.y(max(self.plot.y.low, 0))
@@ -215,6 +226,8 @@ def _sign(mark: Mark, x: float, y: float) -> str:
         return _line(x, y, x + 16, y, stroke="ink", extra=' stroke-dasharray="5 4"')
     if isinstance(mark, Bars) and not mark.outline:
         return _rectangle((x, y - 5, 16, 10), f'fill="var(--tone-{mark.tone % TONES})"', "")
+    if isinstance(mark, Boxes):
+        return _rectangle((x, y - 5, 16, 10), _brush(mark), "")
     wide = 7.0 if isinstance(mark, Band) else 2.0
     faint = ' opacity=".28"' if isinstance(mark, Band) else ""
     line = f'<path d="M{x:.1f},{y:.1f} {x + 16:.1f},{y:.1f}" {_pen(mark.tone, wide)}{faint}/>'
@@ -256,6 +269,11 @@ def _line(x1: float, y1: float, x2: float, y2: float, *, stroke: str = "rule", e
 
 def _pen(tone: int, width: float) -> str:
     return f'fill="none" stroke="var(--tone-{tone % TONES})" stroke-width="{width:g}" stroke-linejoin="round"'
+
+
+def _brush(mark: Boxes) -> str:
+    tone = f"var(--tone-{mark.tone % TONES})"
+    return f'fill="{tone}"' if mark.filled else f'fill="{tone}" fill-opacity=".14" stroke="{tone}" stroke-width="1.5"'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", extra: str = "", *, strong: bool = False) -> str:
