@@ -18,7 +18,7 @@ SECONDS ?= 600
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install venv demo test golden fuzz check bench experiments lock clean
+.PHONY: help install venv demo test docs golden fuzz check bench experiments lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/make \1|\2/p' Makefile | awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -45,6 +45,9 @@ demo: $(DEMO) ## the whole flow on generated data
 
 test: install ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+docs: install ## build the site in site/, to be read from there (ARGS=draw draws its pictures anew)
+	$(BIN)/python -m pages $(ARGS)
 
 golden: install ## run all golden cases and say which releases are no longer what they were (ARGS="--keep folder")
 	$(BIN)/python -m tests.golden.matrix $(ARGS)
@@ -73,12 +76,12 @@ lock: ## resolve pyproject.toml again into requirements-dev.lock and, of it, req
 	compile() { "$$folder/venv/bin/pip-compile" --quiet --strip-extras --allow-unsafe --no-header --no-annotate \
 	    --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 	    --build-deps-for editable "$$@" pyproject.toml; }; \
-	compile --upgrade --extra dev --extra learn --extra spark --output-file "$$folder/lock"; \
+	compile --upgrade --extra dev --extra docs --extra learn --extra spark --output-file "$$folder/lock"; \
 	grep -E '^[A-Za-z0-9._-]+==' "$$folder/lock" > requirements-dev.lock; \
 	compile --extra learn --constraint requirements-dev.lock --output-file "$$folder/demo"; \
 	grep -E '^[A-Za-z0-9._-]+==' "$$folder/demo" > requirements.lock; \
 	echo "locked $$(grep -c . requirements-dev.lock) packages, $$(grep -c . requirements.lock) of them for the demo"
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -162,7 +162,7 @@ def test_every_public_name_has_its_section() -> None:
 
 def test_every_requirement_and_method_has_its_page() -> None:
     assert {p.stem for p in (DOCS / "requirements").glob("*.md")} == {"index", *REQUIREMENTS, *SET_REQUIREMENTS}
-    assert {p.stem for p in (DOCS / "methods").glob("*.md")} == {*METHODS, *SET_METHODS}
+    assert {p.stem for p in (DOCS / "methods").glob("*.md")} == {"index", *METHODS, *SET_METHODS}
 
 
 @page
@@ -188,16 +188,16 @@ def test_the_workload_page_says_what_is_refused_and_what_to_write() -> None:
 # ── Python blocks and links
 
 
-@pytest.mark.parametrize(
-    "name", ["tutorial.md", "coming-from.md", "workload.md", "metrics.md", "sets.md", "reference/python.md"]
-)
+WITH_PROMPTS = [path for path in PAGES if any(">>>" in block for block in blocks(path.read_text("utf-8"), "python"))]
+
+
+@pytest.mark.parametrize("path", WITH_PROMPTS, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_python_blocks_run_and_print_what_they_say(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    source = "\n".join(blocks((DOCS / name).read_text("utf-8"), "python"))
-    assert ">>>" in source
-    test = doctest.DocTestParser().get_doctest(source, {}, name, name, 0)
+    source = "\n".join(block for block in blocks(path.read_text("utf-8"), "python") if ">>>" in block)
+    test = doctest.DocTestParser().get_doctest(source, {}, path.stem, path.name, 0)
     result = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF).run(test)
     assert not result.failed, capsys.readouterr().out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from rothko.metrics.registry import METRICS
 from rothko.release.loss import Loss
 from rothko.workload import TASKS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+PAGES = Path(__file__).parents[2] / "docs/metrics"
 PEOPLE = {"age": [20, 30, 40, 60], "city": ["Rome", "Milan", "Lyon", "Paris"]}
 ONE_CLASS = {"age": ["[20, 60]"] * 4, "city": ["{Lyon, Milan, Paris, Rome}"] * 4}
 
@@ -27,8 +28,14 @@ def test_a_loss_has_the_metrics_of_classes_and_of_tasks() -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_every_metric_has_its_place_on_the_page(name: str) -> None:
-    assert f"`{name}`" in PAGE or f"--{name}" in PAGE
+def test_every_metric_has_its_page_and_its_place_in_the_index(name: str) -> None:
+    text = (PAGES / f"{name}.md").read_text("utf-8")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[:3] == ["Formula", "When to look at it", "Example"]
+    assert f"[`{name}`]({name}.md)" in (PAGES / "index.md").read_text("utf-8")
+
+
+def test_every_page_is_that_of_a_metric() -> None:
+    assert {path.stem for path in PAGES.glob("*.md")} == {"index", *METRICS}
 
 
 @pytest.mark.parametrize("name", sorted(named("classes") | named("task")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -148,9 +147,3 @@ def test_lighter_is_more() -> None:
         return sum(part * int(colour[at : at + 2], 16) for at, part in ((1, 0.2126), (3, 0.7152), (5, 0.0722)))
 
     assert sorted(FIELDS, key=light) == list(FIELDS)
-
-
-def test_the_picture_of_the_readme_is_what_it_was() -> None:
-    from experiments.painting import PLACE, painting
-
-    assert Path(PLACE).read_bytes() == painting()

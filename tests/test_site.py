@@ -1,0 +1,181 @@
+"""The site: it is built without a warning, its links lead somewhere, nothing comes from elsewhere, and its pictures are
+those that are drawn."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import rothko
+from pages import api, draw
+from pages.build import build
+from rothko.methods import METHODS
+from rothko.metrics.registry import METRICS
+from rothko.privacy import REQUIREMENTS
+from rothko.report.forms import formed
+from rothko.sets.methods import SET_METHODS
+from tests.browser import CHROMIUM, LEFT_OUT
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+class Page(HTMLParser):
+    """What a page links to, what it loads, and the places in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.places: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = {name: value or "" for name, value in attrs}
+        if "id" in told:
+            self.places.add(told["id"])
+        if tag == "a" and "href" in told:
+            self.links.append(told["href"])
+        if tag in ("link", "script", "img", "source", "iframe", "use") and ("src" in told or "href" in told):
+            self.loads.append(told.get("src") or told["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("built") / "site")
+
+
+@pytest.fixture(scope="module")
+def html(site: Path) -> dict[Path, Page]:
+    return {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html")}
+
+
+def test_every_page_is_built_with_the_version_in_its_header(site: Path, html: dict[Path, Page]) -> None:
+    built = {path.relative_to(site).with_suffix("").as_posix() for path in html}
+    written = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
+    assert built - {"404"} == written | {f"reference/api/{name}" for name in ("index", *rothko.__all__)}
+    for path in html:
+        assert f"rothko {rothko.__version__}" in path.read_text("utf-8"), path
+
+
+def test_links_lead_somewhere(site: Path, html: dict[Path, Page]) -> None:
+    wrong = [
+        (path.relative_to(site).as_posix(), link)
+        for path, page in html.items()
+        for link in page.links + page.loads
+        if path.name != "404.html" and not leads(path, link, html)
+    ]
+    assert wrong == []
+
+
+def leads(path: Path, link: str, html: dict[Path, Page]) -> bool:
+    parts = urlsplit(link)
+    if parts.scheme in ("http", "https", "mailto", "data"):
+        return True
+    there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if there.is_dir():
+        there /= "index.html"
+    if not there.is_file():
+        return False
+    place = unquote(parts.fragment)
+    return not place or there not in html or place in html[there].places
+
+
+def test_nothing_comes_from_elsewhere(site: Path, html: dict[Path, Page]) -> None:
+    loaded = {load for page in html.values() for load in page.loads}
+    assert [load for load in loaded if urlsplit(load).netloc] == []
+    for style in site.rglob("*.css"):
+        assert re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//", style.read_text("utf-8")) == [], style
+    assert (site / "search.js").stat().st_size > 100_000, "search works in the files themselves"
+
+
+PROBE = """<script>
+const later = (wait, work) => setTimeout(work, wait);
+addEventListener("load", () => later(300, () => {
+  document.querySelector("[for=__search]").click();
+  later(500, () => {
+    const found = [...document.querySelectorAll("*")].find((one) => one.shadowRoot).shadowRoot;
+    const input = found.querySelector("input");
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(input, "discernibility");
+    input.dispatchEvent(new Event("input", {bubbles: true}));
+    later(2000, () => document.body.setAttribute("data-found", found.querySelector("a[href*=discern]").href));
+  });
+}));
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=LEFT_OUT)
+def test_search_works_where_the_site_is_read_from_files(site: Path) -> None:
+    assert CHROMIUM is not None
+    page = (site / "methods/mondrian.html").read_text("utf-8")
+    probed = site / "methods/probed.html"
+    probed.write_text(page.replace("</body>", PROBE), encoding="utf-8")
+    try:
+        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=9000", "--dump-dom"]
+        done = subprocess.run([*command, probed.as_uri()], capture_output=True, text=True, timeout=120, check=False)
+    finally:
+        probed.unlink()
+    assert re.search(r'data-found="file:[^"]*/metrics/discernibility\.html', done.stdout)
+
+
+def test_a_wrong_link_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "pages", lambda: {"index.md": "# API\n\n[nowhere](nowhere.md)\n"})
+    with pytest.raises(SystemExit, match=r"reference/api/index\.md:3(.|\n)*page does not exist"):
+        build(tmp_path / "site")
+
+
+def entries(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for one in nav.values() if isinstance(nav, dict) else nav:
+            yield from entries(one)
+
+
+def test_every_page_stands_in_the_navigation_once() -> None:
+    text = (ROOT / "pages/zensical.toml").read_text("utf-8").replace('"API" = API', '"API" = []')
+    listed = list(entries(tomllib.loads(text)["project"]["nav"]))
+    assert sorted(listed) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+
+# ── the reference from docstrings
+
+
+def test_the_reference_has_all_public_names_and_no_roles() -> None:
+    made = api.pages()
+    assert set(made) == {f"{name}.md" for name in ("index", *rothko.__all__)}
+    for name, text in made.items():
+        assert not re.search(r":(?:mod|func|class|data|meth|attr|exc):`", text), name
+        assert "_truth" not in text, name
+    assert "rk.anonymize(" in made["anonymize.md"]
+    assert "| `threads` | All cores where it is None. |" in made["anonymize.md"]
+    assert "## save" in made["Release.md"]
+    assert "## KAnonymity" in made["privacy.md"]
+
+
+# ── the pictures
+
+
+def test_every_method_requirement_and_metric_shows_what_it_does_to_the_forty() -> None:
+    shown = {"methods": [*METHODS, *SET_METHODS], "requirements": [*REQUIREMENTS], "metrics": [*METRICS]}
+    for folder, names in shown.items():
+        for name in names:
+            text = (DOCS / folder / f"{name}.md").read_text("utf-8")
+            assert f"](../figures/people/{folder}/{name}.svg)" in text, name
+
+
+@pytest.mark.parametrize("folder", [".", "gallery", "people/methods", "people/requirements", "people/metrics"])
+def test_pictures_are_those_that_are_drawn(folder: str) -> None:
+    made = {Path(name): picture for name, picture in draw.pictures().items() if Path(name).parent == Path(folder)}
+    kept = {path.relative_to(draw.FIGURES) for path in (draw.FIGURES / folder).glob("*.svg")}
+    assert made.keys() == (kept if folder != "." else {Path("painting.svg")})
+    differ = [name for name, picture in made.items() if formed(picture(), ".svg") != (draw.FIGURES / name).read_bytes()]
+    assert differ == [], "python -m pages draw draws them anew"
