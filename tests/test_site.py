@@ -4,7 +4,6 @@ those that are drawn."""
 from __future__ import annotations
 
 import re
-import subprocess
 import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -22,7 +21,7 @@ from rothko.metrics.registry import METRICS
 from rothko.privacy import REQUIREMENTS
 from rothko.report.forms import formed
 from rothko.sets.methods import SET_METHODS
-from tests.browser import CHROMIUM, LEFT_OUT
+from tests.browser import CHROMIUM, LEFT_OUT, Browser, opened, running
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -97,33 +96,56 @@ def test_nothing_comes_from_elsewhere(site: Path, html: dict[Path, Page]) -> Non
     assert (site / "search.js").stat().st_size > 100_000, "search works in the files themselves"
 
 
-PROBE = """<script>
-const later = (wait, work) => setTimeout(work, wait);
-addEventListener("load", () => later(300, () => {
+SEARCH = """new Promise((done) => {
   document.querySelector("[for=__search]").click();
-  later(500, () => {
-    const found = [...document.querySelectorAll("*")].find((one) => one.shadowRoot).shadowRoot;
+  const found = [...document.querySelectorAll("*")].find((one) => one.shadowRoot).shadowRoot;
+  const typed = () => {
     const input = found.querySelector("input");
+    if (!input) return setTimeout(typed, 50);
     Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(input, "discernibility");
     input.dispatchEvent(new Event("input", {bubbles: true}));
-    later(2000, () => document.body.setAttribute("data-found", found.querySelector("a[href*=discern]").href));
-  });
-}));
-</script></body>"""
+    const looked = () => {
+      const link = found.querySelector("a[href*=discern]");
+      link ? done(link.href) : setTimeout(looked, 50);
+    };
+    looked();
+  };
+  typed();
+})"""
+GROUND = "getComputedStyle(document.body).backgroundColor"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason=LEFT_OUT)
-def test_search_works_where_the_site_is_read_from_files(site: Path) -> None:
-    assert CHROMIUM is not None
-    page = (site / "methods/mondrian.html").read_text("utf-8")
-    probed = site / "methods/probed.html"
-    probed.write_text(page.replace("</body>", PROBE), encoding="utf-8")
-    try:
-        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=9000", "--dump-dom"]
-        done = subprocess.run([*command, probed.as_uri()], capture_output=True, text=True, timeout=120, check=False)
-    finally:
-        probed.unlink()
-    assert re.search(r'data-found="file:[^"]*/metrics/discernibility\.html', done.stdout)
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip(LEFT_OUT)
+    with running(tmp_path_factory.mktemp("browser")) as started:
+        yield started
+
+
+def test_search_works_where_the_site_is_read_from_files(site: Path, browser: Browser) -> None:
+    with opened(browser, site / "methods/mondrian.html") as page:
+        assert page.run(SEARCH).partition("?")[0] == (site / "metrics/discernibility.html").as_uri()
+        assert page.complaints == []
+
+
+@pytest.mark.parametrize("name", ["index.html", "requirements/t-closeness.html", "how-to/compare-methods.html"])
+def test_pages_fit_every_screen_by_day_and_by_night(name: str, site: Path, browser: Browser) -> None:
+    grounds = set()
+    for width, night in ((400, True), (1000, False), (1600, True)):
+        with opened(browser, site / name, width=width, night=night) as page:
+            assert page.run("document.documentElement.scrollWidth") <= width
+            grounds.add((night, page.run(GROUND)))
+            assert page.complaints == []
+    assert len(grounds) == 2, "one ground by day, another by night"
+
+
+def test_whoever_chooses_the_night_sees_pictures_of_the_night(site: Path, browser: Browser) -> None:
+    with opened(browser, site / "metrics/gcp.html") as page:
+        day = page.run(GROUND)
+        page.point("form label[for=__palette_1]", click=True)
+        assert page.run(GROUND) != day
+        assert page.run("getComputedStyle(document.querySelector('img[src*=people]')).colorScheme") == "dark"
 
 
 def test_a_wrong_link_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
