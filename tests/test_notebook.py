@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import rothko as rk
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.policy.policy import Policy
+from rothko.report.forms import Drawing
 
 EVIL = "<script>alert('x')</script>&<img src=x onerror=y>"
 
@@ -90,3 +92,20 @@ def test_a_repr_is_one_short_line(objects: dict[str, Any], name: str) -> None:
 
 def test_long_rows_of_nodes_are_cut(objects: dict[str, Any]) -> None:
     assert "and 20 more" in objects["hierarchy"]._repr_html_()
+
+
+def test_a_report_is_a_page_in_the_page(objects: dict[str, Any]) -> None:
+    report = objects["release"].report()
+    reader = Reader()
+    reader.feed(report._repr_html_())
+    assert reader.open == []
+    assert reader.tags == {"iframe"}
+    assert 'sandbox="allow-scripts"' in report._repr_html_()
+    assert unescape(report._repr_html_()).count(report.html) == 1
+
+
+def test_a_painting_has_its_sides_and_keeps_its_colours_to_itself(objects: dict[str, Any]) -> None:
+    html = Drawing(objects["release"].report().pictures[0])._repr_html_()
+    assert ":root" not in html
+    assert html.count("<svg") == 1
+    assert ">age<" in html

@@ -16,13 +16,15 @@ SIDE, FOOT = 46.0, 62.0
 """What axes and colours take, where a painting stands alone."""
 
 
-def painted(painting: Painting, *, alone: bool = False) -> str:
+def painted(painting: Painting, *, alone: bool = False, sides: bool = False) -> str:
     """A painting as SVG.
 
     Parameters
     ----------
     alone
-        As a file of its own, with its axes and the key of its colours; otherwise the page around it has these.
+        As a file of its own, which brings its colours.
+    sides
+        With its axes and the key of its colours, as a file has them; otherwise the page around it has these.
     """
     name = escape(painting.name)
     wide, high = float(painting.width), float(painting.height)
@@ -35,10 +37,10 @@ def painted(painting: Painting, *, alone: bool = False) -> str:
         'pointer-events="none"/>',
         f'<rect width="{wide:g}" height="{high:g}" filter="url(#{name}-grain)" opacity=".16" pointer-events="none"/>',
     ]
-    if not alone:
+    if not alone and not sides:
         return wrapped(name, painting.title, painting.about, wide, high, parts, alone=False)
     parts = [f'<g transform="translate({SIDE:g} 0)">{"".join(parts)}</g>', *_around(painting, wide, high)]
-    return wrapped(name, painting.title, painting.about, wide + SIDE, high + FOOT, parts, alone=True)
+    return wrapped(name, painting.title, painting.about, wide + SIDE, high + FOOT, parts, alone=alone)
 
 
 def _field(cell: Cell, wide: float, high: float) -> str:

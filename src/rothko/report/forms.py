@@ -44,7 +44,7 @@ class Drawing:
 
     def _repr_html_(self) -> str:
         one = self.picture
-        inner = page.hung(one).text if isinstance(one, Painting) else drawn(one)
+        inner = painted(one, sides=True) if isinstance(one, Painting) else drawn(one)
         ground = "background:var(--panel);color:var(--ink);padding:.6em;border-radius:.4em"
         return (
             f"<style>.{SCOPE}{{{style(LIGHT)}}}@media (prefers-color-scheme:dark){{.{SCOPE}{{{style(DARK)}}}}}</style>"

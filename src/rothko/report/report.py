@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -45,6 +46,14 @@ class Report:
     def json(self) -> str:
         """All that is drawn, as plain data."""
         return dump(self.pictures, release=self.release)
+
+    def _repr_html_(self) -> str:
+        # A page in the page: neither its style nor its script reaches the notebook.
+        look = "width:100%;height:42em;border:0"
+        return (
+            f'<iframe title="Report for the {self.audience}" sandbox="allow-scripts" style="{look}" '
+            f'srcdoc="{escape(self.html)}"></iframe>'
+        )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the page, and the JSON of its pictures beside it; where it is not for the public, for nobody else."""
