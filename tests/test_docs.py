@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import json
@@ -29,32 +30,13 @@ from rothko.sets.methods import SET_METHODS
 from rothko.workload import TASKS
 from rothko.workload.predicate import parse
 from rothko.workload.tasks import FUNCTIONS
+from tests.documented import blocks, prose, section, whole_policy
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
 page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
-
-
-def blocks(text: str, language: str) -> Iterator[str]:
-    for indent, name, body in FENCE.findall(text):
-        if name == language:
-            yield "".join(line.removeprefix(indent) for line in body.splitlines(keepends=True))
-
-
-def prose(text: str) -> str:
-    return FENCE.sub("", text)
-
-
-def section(text: str, title: str) -> str:
-    """What stands under a heading, up to the next one of the same or a higher level."""
-    found = re.search(rf"^(#+) {re.escape(title)}\n", text, re.MULTILINE)
-    assert found, f"there is no section {title!r}"
-    rest = text[found.end() :]
-    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
-    return rest[: end.start()] if end else rest
 
 
 def in_backticks(text: str) -> set[str]:
@@ -165,10 +147,10 @@ def test_every_requirement_and_method_has_its_page() -> None:
     assert {p.stem for p in (DOCS / "methods").glob("*.md")} == {"index", *METHODS, *SET_METHODS}
 
 
-@page
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "README.md"], ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_policies_in_examples_are_valid(path: Path) -> None:
     for block in blocks(path.read_text("utf-8"), "yaml"):
-        Policy.parse(block)
+        Policy.parse(whole_policy(block))
 
 
 def test_the_workload_page_says_what_is_refused_and_what_to_write() -> None:
@@ -200,6 +182,36 @@ def test_python_blocks_run_and_print_what_they_say(
     test = doctest.DocTestParser().get_doctest(source, {}, path.stem, path.name, 0)
     result = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF).run(test)
     assert not result.failed, capsys.readouterr().out
+
+
+def plain_blocks() -> Iterator[tuple[str, str]]:
+    """Python without prompts, which is shown and not run: with it would have to be shown where tables come from."""
+    for path in (*PAGES, ROOT / "README.md"):
+        for number, block in enumerate(blocks(path.read_text("utf-8"), "python")):
+            if ">>>" not in block:
+                yield f"{path.relative_to(ROOT).as_posix()}-{number}", block
+
+
+PLAIN = dict(plain_blocks())
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_python_without_prompts_calls_what_there_is(name: str) -> None:
+    calls = [node for node in ast.walk(ast.parse(PLAIN[name])) if isinstance(node, ast.Call)]
+    ours = {words: call for call in calls if re.fullmatch(r"(rk|release)[\w.]+", words := ast.unparse(call.func))}
+    assert ours
+    for words, call in ours.items():
+        first, *rest = words.split(".")
+        called: Any = rothko if first == "rk" else rothko.Release
+        for word in rest:
+            if called is rothko.Release and word == "recoding":
+                called = rothko.Recoding
+                continue
+            called = getattr(called, word)
+        taken = inspect.signature(called).parameters
+        given = {keyword.arg for keyword in call.keywords if keyword.arg}
+        if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
+            assert given <= set(taken), words
 
 
 @pytest.mark.parametrize("path", [*PAGES, ROOT / "README.md"], ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -1,0 +1,174 @@
+"""Commands on the pages print what the pages show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.command import Rothko
+from tests.documented import Desk, blocks, plain, section
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+REQUIREMENTS = [
+    "distinct-l-diversity", "entropy-l-diversity", "recursive-l-diversity", "frequency-l-diversity", "alpha-k",
+    "p-sensitive", "p-alpha", "t-closeness", "variance-diversity", "squared-error-diversity",
+]  # fmt: skip
+
+LEFT_OUT = {
+    "engines.md": "a disk of its own",
+    "evaluate.md": "half a minute of folds",
+    "experiments.md": "hours",
+    "how-to/release-to-an-object-store.md": "a bucket",
+    "sets.md": "a quarter of a minute of comparisons",
+    "spark.md": "a cluster",
+}
+"""Pages whose commands need what tests do not have; that these and their options exist is tested beside the others."""
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text("utf-8")
+
+
+@pytest.fixture
+def desk(folder: Path, rothko: Rothko, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("COLUMNS", "150")
+    return Desk(folder, rothko)
+
+
+@pytest.fixture
+def made(desk: Desk) -> Callable[..., None]:
+    """Commands that make the data of a page."""
+
+    def make(*commands: str) -> None:
+        desk.follow("```console\n" + "".join(f"$ rothko {command}\n" for command in commands) + "```\n")
+
+    return make
+
+
+Made = Callable[..., None]
+
+
+def test_the_tutorial(desk: Desk) -> None:
+    assert desk.follow(page("tutorial.md")) > 15
+    (desk.folder / "new-recoded.csv").unlink()
+    assert desk.follow(page("how-to/apply-a-recoding.md")) == 1
+
+
+def test_the_readme(desk: Desk, made: Made) -> None:
+    made("generate patients -o patients.csv")
+    text = plain((ROOT / "README.md").read_text("utf-8"))
+    assert desk.follow(section(text, "From a file to a release")) == 1
+    head = (desk.folder / "release/release.csv").read_text("utf-8").splitlines()[:4]
+    assert "".join(f"    {line}\n" for line in head) in text
+    assert desk.follow(section(text, "Less lost")) == 1
+    made("generate agrawal -n 10000 --noise 0.05 -o people.csv")
+    assert desk.follow(section(text, "Made for a use").partition("What models learn")[0]) == 1
+
+
+def test_report_and_painting(desk: Desk, made: Made) -> None:
+    made("generate patients -n 1000 -o patients.csv")
+    (desk.folder / "policy.yaml").write_text(next(blocks((ROOT / "README.md").read_text("utf-8"), "yaml")))
+    assert desk.follow(page("report.md")) == 3
+
+
+def test_a_policy_is_written(desk: Desk, made: Made) -> None:
+    made("generate patients -o patients.csv", "generate patients -n 1000 -o people.csv")
+    assert desk.follow(page("how-to/write-a-policy.md")) == 4
+
+
+def test_a_hierarchy_is_chosen(desk: Desk, made: Made) -> None:
+    made("generate patients -n 1000 -o people.csv", "draft people.csv --out policy.yaml")
+    assert desk.follow(page("how-to/choose-a-hierarchy.md")) == 3
+
+
+def test_values_are_read(desk: Desk, made: Made) -> None:
+    made("generate patients -n 1000 -o patients.csv")
+    assert desk.follow(page("how-to/read-values.md")) == 1
+
+
+def test_files_of_any_dialect(desk: Desk) -> None:
+    lines = "".join(f"{20 + i};'höh; {i}'\n" for i in range(20))
+    (desk.folder / "people.csv").write_text(lines, encoding="latin-1")
+    assert desk.follow(page("how-to/csv-files.md")) == 1
+
+
+def test_a_release_for_a_use(desk: Desk) -> None:
+    assert desk.follow(page("how-to/release-for-a-use.md")) == 7
+
+
+def test_a_release_of_every_night(desk: Desk, made: Made) -> None:
+    made("generate census -n 500 -o people.parquet --policy policy.yaml")
+    assert desk.follow(page("how-to/run-it-every-night.md")) == 2
+
+
+def test_a_release_of_another_tool(desk: Desk) -> None:
+    assert desk.follow(page("how-to/check-a-release.md")) == 3
+
+
+def test_methods_are_compared(desk: Desk) -> None:
+    assert desk.follow(page("how-to/compare-methods.md")) == 3
+
+
+def test_a_plan(desk: Desk) -> None:
+    assert desk.follow(page("reference/command-line.md")) == 1
+
+
+def test_a_mistake_in_a_policy(desk: Desk, made: Made) -> None:
+    made("generate patients -n 100 -o patients.csv")
+    text = page("reference/policy.md")
+    (desk.folder / "policy.yaml").write_text("columns:\n  name: {role: identifer}\nprivacy: [{k-anonymity: {k: 2}}]\n")
+    [block] = blocks(text, "console")
+    assert desk.follow(f"```console\n{block}```\n") == 1
+
+
+def test_the_examples_of_requirements(desk: Desk) -> None:
+    assert desk.follow(page("requirements/k-anonymity.md")) == 4
+    assert desk.follow(page("requirements/distinct-l-diversity.md")) == 3
+    (desk.folder / "k3.csv").unlink()
+    (desk.folder / "k3.certificate.json").unlink()
+    (desk.folder / "k3-recoding/recoding.json").unlink()
+    assert desk.follow(page("requirements/index.md")) == 5
+    for name in REQUIREMENTS[1:]:
+        assert desk.follow(page(f"requirements/{name}.md")) == 2, name
+
+
+def test_people_of_other_pages(desk: Desk) -> None:
+    rows = [f"p{i},{20 + i % 37},{53100 + 7 * i % 90},d{i % 5}\n" for i in range(60)]
+    (desk.folder / "people.csv").write_text("name,age,zip,disease\n" + "".join(rows))
+    assert desk.follow(page("methods/anatomy.md")) == 1
+    assert desk.follow(page("coming-from.md")) == 1
+
+
+def test_sets(desk: Desk, made: Made) -> None:
+    made("generate longtail -n 1e4 -o baskets.txt --utility utility.csv")
+    for name in ("methods/set-mondrian.md", "methods/set-two-phase.md", "requirements/k1-anonymity.md"):
+        assert desk.follow(page(name).replace("--out release.txt", "--out release.txt --overwrite")) in (1, 2)
+
+
+def test_the_language_of_workloads(desk: Desk) -> None:
+    words = {
+        "sex": ("Male", "Female"),
+        "nationality": ("French", "Spanish", "Japanese", "Nepali"),
+        "education": ("School", "Bachelors", "Masters", "Doctorate"),
+        "disease": ("flu", "cold", "asthma"),
+    }
+    rows = [["name", "age", *words, "salary"]]
+    rows += [[f"p{i}", f"{18 + i % 50}", *(one[i % len(one)] for one in words.values()), str(i % 9)] for i in range(120)]
+    (desk.folder / "people.csv").write_text("".join(f"{','.join(row)}\n" for row in rows))
+    assert desk.follow(page("workload.md")) == 2
+
+
+def test_every_page_with_commands_is_followed_or_left_out() -> None:
+    followed = {f"requirements/{name}.md" for name in REQUIREMENTS}
+    followed |= set(re.findall(r'"([\w/-]+\.md)"', Path(__file__).read_text("utf-8")))
+    with_commands = {
+        path.relative_to(DOCS).as_posix()
+        for path in DOCS.rglob("*.md")
+        if any("$ rothko" in block for block in blocks(path.read_text("utf-8"), "console"))
+    }
+    assert with_commands - followed == set()
+    assert set(LEFT_OUT) <= {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
