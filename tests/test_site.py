@@ -88,6 +88,14 @@ def leads(path: Path, link: str, html: dict[Path, Page]) -> bool:
     return not place or there not in html or place in html[there].places
 
 
+def test_no_markdown_is_left(html: dict[Path, Page]) -> None:
+    """What GitHub reads as a list, a table or a block, the site must, too."""
+    for path in html:
+        [article] = re.findall(r"<article.*?</article>", path.read_text("utf-8"), re.DOTALL) or [""]
+        text = re.sub(r"<[^>]+>", "", re.sub(r"<(pre|code|svg|script|style)\b.*?</\1>", "", article, flags=re.DOTALL))
+        assert re.findall(r"^.*(?:```|\|---|\]\().*$|^\s*- .*$", text, re.MULTILINE) == [], path
+
+
 def test_nothing_comes_from_elsewhere(site: Path, html: dict[Path, Page]) -> None:
     loaded = {load for page in html.values() for load in page.loads}
     assert [load for load in loaded if urlsplit(load).netloc] == []
