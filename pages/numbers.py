@@ -136,6 +136,12 @@ def _risk(name: str) -> Plot:
     return _lines(name, "risk of the prosecutor", found, percent=True, rules=[Rule("0.09", 0.09, across=True)])
 
 
+def _bound(name: str) -> Plot:
+    found = {m: [float(_release(m, k, hierarchies=True).certificate.loss.gcp) for k in KS] for m in METHODS}
+    at_best = [measure(TABLE, _release("mondrian", k, hierarchies=True), bound=True, threads=1).bound for k in KS]
+    return _lines(name, "GCP", {**found, "at best": [one.gcp for one in at_best if one is not None]})
+
+
 def _uniqueness(name: str) -> Plot:
     return _renamed(contributions(METRICS[name].compute(read_pair(TABLE, _release("mondrian", K)).encoded)), name)
 
@@ -181,6 +187,7 @@ PICTURES: dict[str, Callable[[str], Plot]] = {
     "cube": _cube,
     "associations": _associations,
     "risk": _risk,
+    "bound": _bound,
     "uniqueness": _uniqueness,
 }
 """Metric → what draws it."""

@@ -61,6 +61,9 @@ class TableOptions:
     quote: options.Quote = None
     header: options.Header = None
     decimal: options.Decimal = None
+    bound: Annotated[bool, typer.Option("--bound", help="Also find how little any release could lose at each k.")] = (
+        False
+    )
 
     def run(
         self, data: Path, delimiter: str | None, encoding: str | None, *, k: list[int], repeat: int, **common: Any
@@ -76,7 +79,9 @@ class TableOptions:
         common |= {"memory": self.memory, "csv": csv, "qi": options.names(self.qi)}
         common |= {"sensitive": options.names(self.sensitive), "missing": options.names(self.missing)}
         if self.max_loss is None:
-            return run(data, self.policy, k=k, l=ls, repeat=repeat, **common)
+            return run(data, self.policy, k=k, l=ls, repeat=repeat, bound=self.bound, **common)
+        if self.bound:
+            raise InputError("--bound goes with --k or --l, not with --max-loss, which tries as many k as it needs.")
         bound = options.number("--max-loss", self.max_loss, 0)
         if self.by not in ("k", "l"):
             raise InputError(f"--by must be k or l, not {self.by!r}.")
@@ -302,7 +307,15 @@ def _of_table(found: TableFrontier) -> tuple[str, Table, list[str], list[str]]:
         return [form(getattr(trial.loss, name)) for name, (_, form) in COLUMNS.items()]
 
     titles = (*letters, *(title for title, _ in COLUMNS.values()))
-    return about, _trials(found, titles, asked, numbers), list(found.reasons), notes
+    return about, _trials(found, titles, asked, numbers), [*found.reasons, *_bounds(found)], notes
+
+
+def _bounds(found: TableFrontier) -> list[str]:
+    """How little any release could lose, a line for each k."""
+    from rothko.metrics.told import bound
+
+    rows = [row for one in found.bounds for row in bound(one)]
+    return ["", *(f"GCP {row.what}: {row.number} ({row.meaning})" for row in rows)] if rows else []
 
 
 def _of_sets(found: SetFrontier) -> tuple[str, Table, list[str], list[str]]:

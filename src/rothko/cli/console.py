@@ -148,6 +148,9 @@ def losses(lost: Loss) -> Table:
 
     tellers = [METRICS[name].told for name in ("gcp", "classes", "discernibility", "ncp")]
     rows = [row for told in tellers if told is not None for row in told(lost)]
+    teller = METRICS["bound"].told
+    if lost.bound is not None and teller is not None:
+        rows[1:1] = teller(lost.bound)
     for task in lost.workload:
         told = METRICS[task.task].told
         rows += told(task) if told is not None else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +41,9 @@ def measure(
     selectivity: Annotated[
         str | None, typer.Option("--selectivity", help="Share of records that a query selects.", show_default="0.05")
     ] = None,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Also find how little any release could lose.", show_default=False)
+    ] = False,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     *,
@@ -51,13 +55,13 @@ def measure(
     """Measure what a release lost, from what it publishes: ranges, sets, tree labels, bounds or means.
 
     With a workload in the policy, also how well the release serves each task; with --cube and --queries, how well it
-    answers group-bys and range counts. The output has facts of the original, such as true sums and extremes: it is for
-    whoever may see the original.
+    answers group-bys and range counts; with --bound, how little any release could lose. The output has facts of the
+    original, such as true sums and extremes: it is for whoever may see the original.
     """
     from rothko.cli import console
     from rothko.methods.anatomy import refuse
     from rothko.metrics.cube import cube_of, sensitive_column
-    from rothko.metrics.measure import loss_of
+    from rothko.metrics.measure import bound_of, loss_of
     from rothko.metrics.pair import read_pair
     from rothko.metrics.ranges import SELECTIVITY, ranges_of
     from rothko.metrics.told import queries as queries_told
@@ -75,6 +79,8 @@ def measure(
     refuse(as_policy(policy).method, "rothko measure")
     pair = read_pair(original, release, policy, beside=[column] if column else [], threads=threads, csv=csv)
     lost = loss_of(pair)
+    if bound:
+        lost = replace(lost, bound=bound_of(pair, seed=seed, threads=threads))
     told = lost.to_dict()
     show = console.paragraphs(quiet=as_json)
     show(console.losses(lost))

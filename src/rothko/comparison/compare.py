@@ -25,8 +25,9 @@ from rothko.errors import PolicyError, RothkoError
 from rothko.flow import feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.classes import Classes
+from rothko.methods.layout import fewest
 from rothko.metrics.loss import loss
-from rothko.metrics.registry import COMPARED
+from rothko.metrics.registry import COMPARED, METRICS
 from rothko.policy.asked import AnyPolicy, Asked
 from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
@@ -36,7 +37,7 @@ from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.privacy.requirement import Requirement, number
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, count_threads, silent
-from rothko.release.loss import Loss
+from rothko.release.loss import Bound, Loss
 from rothko.secret import Secret
 
 CELLS = 1 << 24
@@ -110,6 +111,8 @@ class TableFrontier(Frontier[TableTrial]):
     quasi_identifiers: tuple[str, ...]
     largest: tuple[Largest, ...] = ()
     """What was found, by bisection, for each method; only where there is a bound."""
+    bounds: tuple[Bound, ...] = ()
+    """How little any release could lose at each k; where that was asked for."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: no values of the table, only numbers about classes."""
@@ -118,6 +121,8 @@ class TableFrontier(Frontier[TableTrial]):
             plain["max_loss"] = self.max_loss
             plain["found_by"] = "bisection over real runs; loss need not rise with every step, so more may be possible"
             plain["largest"] = [found.to_dict(self.by) for found in self.largest]
+        if self.bounds:
+            plain["bounds"] = [one.to_dict() for one in self.bounds]
         return plain
 
 
@@ -130,6 +135,7 @@ def compare(
     k: int | Iterable[int] = (),
     l: int | Iterable[int] = (),  # noqa: E741 (the literature's letter)
     repeat: int = 1,
+    bound: bool = False,
     seed: int = 0,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -157,6 +163,8 @@ def compare(
         frequency-l-diversity of every sensitive column is added. One of k and l may have several values.
     repeat
         How often each trial is run; the best time counts.
+    bound
+        Also find how little any release could lose at each k; see :mod:`rothko.metrics.bound`.
     progress
         As for :func:`rothko.anonymize`: True is a bar.
 
@@ -193,7 +201,8 @@ def compare(
             asked.source, settled, seed=seed, threads=threads, memory=memory, repeat=repeat, progress=report
         )
         policies = varied(settled)
-        return bench.frontier(by, bench.run([(empty(name, one), one) for name, one in policies], report))
+        found = bench.frontier(by, bench.run([(empty(name, one), one) for name, one in policies], report))
+        return replace(found, bounds=bench.bounds([one for _, one in policies])) if bound else found
 
 
 @takes(Roles)
@@ -392,6 +401,16 @@ class TableBench(Bench[Policy, Classes, TableTrial]):
             reason = tried[0].reason or f"at {by} = 2 the loss is {tried[0].lost:.4f} already"
             return Largest(name, None, None, above, reason), tried
         return Largest(name, value, next(trial.lost for trial in tried if trial.at(by) == value), above), tried
+
+    def bounds(self, policies: Iterable[Policy]) -> tuple[Bound, ...]:
+        """How little any release could lose at each k that is asked for and that the table can meet."""
+        asked = {fewest(policy.privacy): policy.privacy for policy in policies}
+        compute = METRICS["bound"].compute
+        return tuple(
+            compute(self.encoded, privacy, seed=self.seed, threads=self.threads)
+            for k, privacy in sorted(asked.items(), key=lambda one: one[0])
+            if k <= self.rows
+        )
 
     def frontier(self, by: By, trials: Iterable[TableTrial]) -> TableFrontier:
         """What the trials found."""

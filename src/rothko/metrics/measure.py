@@ -21,7 +21,7 @@ from rothko.metrics.registry import METRICS
 from rothko.metrics.workload import View
 from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
-from rothko.release.loss import Loss, Score
+from rothko.release.loss import Bound, Loss, Score
 from rothko.release.publish import check_statistics, mean_name, statistics_asked
 from rothko.workload.tasks import models
 
@@ -31,6 +31,8 @@ def measure(
     release: Any,
     policy: Any = None,
     *,
+    bound: bool = False,
+    seed: int = 0,
     threads: int | None = None,
     csv: CsvOptions | None = None,
 ) -> Loss:
@@ -44,6 +46,10 @@ def measure(
         A :class:`~rothko.release.release.Release`, or any table that publishes values, ranges, sets or tree labels.
     policy
         Roles, hierarchies, weights and the workload; a Release brings its own.
+    bound
+        Also find how little any release could lose; see :mod:`rothko.metrics.bound`.
+    seed
+        Of the records that are looked at for that, where they are not all.
 
     Examples
     --------
@@ -69,7 +75,15 @@ def measure(
     asked = brought(release, policy)
     if asked is not None:
         refuse(as_policy(asked).method, "measure")
-    return loss_of(read_pair(original, release, policy, threads=threads, csv=csv))
+    pair = read_pair(original, release, policy, threads=threads, csv=csv)
+    lost = loss_of(pair)
+    return replace(lost, bound=bound_of(pair, seed=seed, threads=threads)) if bound else lost
+
+
+def bound_of(pair: Pair, *, seed: int = 0, threads: int | None = None) -> Bound:
+    """How little any release of the original could lose."""
+    found: Bound = METRICS["bound"].compute(pair.encoded, pair.policy.privacy, seed=seed, threads=threads)
+    return found
 
 
 def loss_of(pair: Pair) -> Loss:

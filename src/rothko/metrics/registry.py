@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rothko.metrics import association, cube, grouping, literature, ranges, risk, told, uniqueness, workload
+from rothko.metrics import association, bound, cube, grouping, literature, ranges, risk, told, uniqueness, workload
 from rothko.metrics.literature import summed
 
 Needs = Literal["classes", "published", "task", "answers", "sizes", "original"]
@@ -116,6 +116,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric("associations", "answers", association.associations, direction=NO_DIRECTION, reference="Cramér, 1946"),
         Metric("risk", "sizes", risk.risk, bounds=(1, None), reference="Dankar, El Emam, TDP 2013"),
+        Metric("bound", "original", bound.bound, direction=NO_DIRECTION, bounds=(0, None), told=told.bound),
         Metric("uniqueness", "original", uniqueness.uniqueness, bounds=(None, None), reference="Sweeney, 2000"),
     )
 }  # fmt: skip

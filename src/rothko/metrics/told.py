@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rothko.metrics.ranges import RangeCounts
-from rothko.release.loss import AggregateLoss, Answer, ClassifyLoss, Loss, RegressLoss, SelectLoss
+from rothko.release.loss import AggregateLoss, Answer, Bound, ClassifyLoss, Loss, RegressLoss, SelectLoss
 
 ROUNDING = 1e-12
 """A relative error below this comes from adding floating-point numbers in another order."""
@@ -67,6 +67,13 @@ def short(number: float) -> str:
 def gcp(lost: Loss) -> list[Row]:
     """Of all quasi-identifiers."""
     return [Row("GCP", penalty(lost.gcp), "information lost: 0 exact … 1 nothing said", (lost.gcp,))]
+
+
+def bound(found: Bound) -> list[Row]:
+    """How little can be lost, with twice the standard error."""
+    error = f" ± {2 * found.error:.4f}" if found.error else ""
+    looked = f"{found.records:,} records looked at" if found.error else "all records looked at"
+    return [Row("at best", f"{found.gcp:.4f}{error}", f"no release by boxes of {found.k:,} loses less; {looked}")]
 
 
 def ncp(lost: Loss) -> list[Row]:

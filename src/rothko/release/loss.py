@@ -186,6 +186,26 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """The least GCP that a release by boxes may have."""
+
+    k: int
+    """The fewest records of a class."""
+    gcp: float
+    """The mean, over records, of what the cheapest box around one costs that holds k."""
+    error: float
+    """Its standard error, where not all records were looked at; else 0."""
+    records: int
+    """How many were looked at."""
+    exact: float
+    """The share of them whose cheapest box was found; for the others something costs less than it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {name: digits(value) if isinstance(value, float) else value for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
 class Loss:
     """What a release lost."""
 
@@ -205,6 +225,8 @@ class Loss:
     """What was lost for each task of the workload."""
     survey: tuple[Score, ...] = ()
     """Other metrics of the literature, which `measure` tells and a certificate does not."""
+    bound: Bound | None = None
+    """How little a release could lose at best; where `measure` is asked for it."""
 
     def __repr__(self) -> str:
         return (
@@ -244,6 +266,8 @@ class Loss:
         }
         if self.survey:
             plain["survey"] = {metric.name: metric.to_dict() for metric in self.survey}
+        if self.bound is not None:
+            plain["bound"] = self.bound.to_dict()
         return plain
 
 
