@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import rothko as rk
+from rothko.engines.spark import input_rows
 from rothko.engines.spark.session import session
-from rothko.flow import prepare
+from rothko.flow import prepare, where_it_lies
 
 ROWS = 4_000
 
@@ -106,10 +107,13 @@ class Killer:
 
 
 def killed() -> None:
-    """Executors die in every stage, and the bytes are those of another cluster, on which none did."""
+    """Executors die in every stage, and the bytes are those of another cluster, on which none did.
+
+    There Spark reads the file, and here tasks do.
+    """
     from pyspark.sql import SparkSession
 
-    pq.write_table(people(), "people.parquet")
+    pq.write_table(people(), "people.parquet", row_group_size=500)
     plain = session("local[2]")
     undisturbed = prepare(plain.read.parquet("people.parquet"), policy()).save("undisturbed/")
     plain.stop()
@@ -119,7 +123,6 @@ def killed() -> None:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "4",
-        "spark.sql.files.maxPartitionBytes": "20k",
         "spark.task.maxFailures": "20",
         "spark.stage.maxConsecutiveAttempts": "20",
         "spark.deploy.maxExecutorRetries": "-1",
@@ -129,9 +132,9 @@ def killed() -> None:
     }.items():
         builder = builder.config(name, value)
     made = builder.getOrCreate()
-    frame = made.read.parquet(str(Path("people.parquet").absolute()))
+    input_rows.TASK_ROWS = 500  # read by eight tasks
     killer = Killer()
-    release = prepare(frame, policy(), progress=killer)
+    release = prepare(where_it_lies("people.parquet", policy(), None), policy(), progress=killer)
     killer("save", 0, 1)
     disturbed = release.save("disturbed/")
     assert {"survey", "count", "save"} <= set(killer.finish()), killer.killed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -20,8 +21,9 @@ from rothko.release.spark import finish as finishing
 from rothko.release.spark.parts import MANIFEST
 from rothko.release.spark.release import Spread, SpreadRelease
 from tests.spark import spark
+from tests.stores import bucket, s3_server
 
-__all__ = ["spark"]
+__all__ = ["bucket", "s3_server", "spark"]
 
 ROWS = 3_000
 
@@ -215,6 +217,20 @@ def test_files_that_spark_reads(spark: Any, folder: Path) -> None:
         rk.anonymize("data", engine="spark", **words)
     with pytest.raises(InputError, match="There is no file, folder or table 'nobody'"):
         rk.anonymize("nobody", engine="spark", **words)
+
+
+def test_a_release_in_an_object_store(frame: Any, bucket: str, folder: Path) -> None:
+    from pyarrow import fs
+
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    saved = prepare(frame, policy(on_spark()), spill_dir=scratch).save(f"s3://{bucket}/people/")
+    store = fs.S3FileSystem(endpoint_override=os.environ["AWS_ENDPOINT_URL"].removeprefix("http://"), scheme="http")
+    found = pq.read_table(f"{bucket}/people/release.parquet", filesystem=store)
+    assert rows_of(found) == rows_of(rk.anonymize(people(), policy()).arrow)
+    with store.open_input_file(f"{bucket}/people/release.parquet/{MANIFEST}") as file:
+        assert hashlib.sha256(file.read()).hexdigest() == saved.certificate.sha256
+    assert not any(path.is_file() for path in folder.rglob("*"))
 
 
 def test_a_value_that_spark_fails_at_is_not_told(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
