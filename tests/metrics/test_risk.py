@@ -17,7 +17,7 @@ from rothko.metrics import uniqueness as uniqueness_module
 from rothko.metrics.association import associations, cramers_v, spreads
 from rothko.metrics.pair import read_pair
 from rothko.metrics.risk import risk
-from rothko.metrics.uniqueness import class_sizes, unique_share, uniqueness
+from rothko.metrics.uniqueness import class_sizes, shared, unique_share, uniqueness
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.sampled_from([0.05, 0.09, 0.1, 0.2, 0.5]))
@@ -39,6 +39,21 @@ def test_classes_of_some_columns_are_counted(rows: int, columns: int, size: int,
         assert sorted(class_sizes(codes, [most] * columns, range(columns)).tolist()) == wanted
         unique = sum(count == 1 for count in wanted) / max(rows, 1)
         assert unique_share(codes, [most] * columns, range(columns)) == pytest.approx(unique)
+
+
+@given(st.integers(0, 80), st.integers(2, 12), st.randoms(use_true_random=False))
+def test_whoever_is_unique_by_some_columns_need_not_be_looked_at_by_more(rows: int, size: int, random: object) -> None:
+    rng = np.random.default_rng(random.randrange(1 << 30))  # type: ignore[attr-defined]
+    codes = rng.integers(0, size, (4, rows)).astype(np.int32)
+    for most in (size, 1 << 31):
+        sizes = [most] * 4
+        among = shared(codes, sizes, (0, 2))
+        twice = Counter(zip(codes[0].tolist(), codes[2].tolist(), strict=True))
+        assert among.tolist() == [i for i in range(rows) if twice[codes[0, i], codes[2, i]] > 1]
+        everything = range(4)
+        assert unique_share(codes, sizes, everything, among) == unique_share(codes, sizes, everything)
+        wanted = sorted(class_sizes(codes, sizes, everything).tolist())
+        assert sorted(class_sizes(codes, sizes, everything, among).tolist()) == wanted
 
 
 @pytest.mark.parametrize("all_triples", [35, 0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -125,7 +125,8 @@ def _lines(pair: Pair) -> Iterator[tuple[Line, NDArray[np.int64], Floats]]:
             continue
         counts = np.bincount(pair.encoded.codes[i], minlength=line.size)
         edges = _edges(counts)
-        yield line, np.searchsorted(edges, pair.encoded.codes[i], side="right") - 1, _shares(extent, edges)
+        part = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        yield line, part[pair.encoded.codes[i]], _shares(extent, edges)
 
 
 def _edges(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -139,14 +140,11 @@ def _edges(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _shares(extent: Extent, edges: NDArray[np.int64]) -> Floats:
     """(classes, parts): the share of the codes of each class that lies in each part."""
-    size = int(edges[-1])
     count = np.maximum(extent.count, 1)
-    found = np.empty((len(count), len(edges) - 1))
-    for part in range(len(edges) - 1):
-        inside = np.zeros(size, dtype=np.int64)
-        inside[edges[part] : edges[part + 1]] = 1
-        found[:, part] = extent.total(inside) / count
-    return found
+    found = np.empty((len(edges) - 1, len(count)))
+    for part, (first, last) in enumerate(pairwise(edges.tolist())):
+        np.divide(extent.within(first, last), count, out=found[part])
+    return found.T
 
 
 def _beside(beside: Beside, classes: int) -> tuple[NDArray[np.int64], Floats]:

@@ -68,9 +68,15 @@ class Extent:
         before = np.concatenate([np.zeros(1, dtype=numbers.dtype), np.cumsum(numbers, dtype=numbers.dtype)])
         return self._by_class(before[self.high + 1] - before[self.low])
 
+    def within(self, first: int, last: int) -> NDArray[np.int64]:
+        """How many codes from the first up to before the last each class may have."""
+        return self._by_class(np.maximum(np.minimum(self.high + 1, last) - np.maximum(self.low, first), 0))
+
     def _by_class(self, of_runs: NDArray[Any]) -> NDArray[Any]:
         found = np.zeros(len(self.starts) - 1, dtype=of_runs.dtype)
         some = self.starts[1:] > self.starts[:-1]  # a class whose values the original has not has no run
+        if len(of_runs) == len(found) and some.all():
+            return of_runs
         if some.any():
             found[some] = np.add.reduceat(of_runs, self.starts[:-1][some])
         return found

@@ -21,7 +21,7 @@ from rothko.metrics.registry import METRICS
 from rothko.metrics.workload import View
 from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
-from rothko.release.loss import Bound, Loss, Score
+from rothko.release.loss import Bound, Loss, Score, TaskLoss
 from rothko.release.publish import check_statistics, mean_name, statistics_asked
 from rothko.workload.tasks import models
 
@@ -88,11 +88,16 @@ def bound_of(pair: Pair, *, seed: int = 0, threads: int | None = None) -> Bound:
 
 def loss_of(pair: Pair) -> Loss:
     """What a release lost, once it is read beside its original."""
+    tasks = tasks_of(pair)
+    return replace(loss(pair.lines, pair.widths, pair.sizes), survey=_scores(pair), workload=tasks)
+
+
+def tasks_of(pair: Pair) -> tuple[TaskLoss, ...]:
+    """How well the release serves each task of its workload."""
     workload = pair.policy.workload
     check_statistics(pair.lines, statistics_asked(workload))
-    lost = replace(loss(pair.lines, pair.widths, pair.sizes), survey=_scores(pair))
     if not workload:
-        return lost
+        return ()
     view = View(
         lines=pair.lines,
         codes=pair.encoded.codes,
@@ -103,7 +108,7 @@ def loss_of(pair: Pair) -> Loss:
         means=_means(pair.lines, pair.columns, pair.one_each, pair.policy),
         sizes=pair.sizes,
     )
-    return replace(lost, workload=workload_loss(view, workload))
+    return workload_loss(view, workload)
 
 
 def _scores(pair: Pair) -> tuple[Score, ...]:

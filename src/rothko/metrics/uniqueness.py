@@ -5,6 +5,7 @@ Facts of the original: they are for whoever may see it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -65,17 +66,25 @@ def uniqueness(
     sizes = [line.size for line in encoded.lines]
     everything = tuple(range(len(names)))
     cores = count_threads(threads)
+    known: dict[tuple[int, ...], NDArray[np.int64]] = {}
+
+    def among(some: tuple[int, ...]) -> NDArray[np.int64] | None:
+        """The fewest records known of which all others are unique by some of these columns, and so by all of them."""
+        fitting = (found for pair, found in known.items() if set(pair) <= set(some))
+        return min(fitting, key=len, default=None)
 
     def shares(sets: Sequence[tuple[int, ...]]) -> list[float]:
-        return each(lambda some: unique_share(encoded.codes, sizes, some), sets, cores)
+        return each(lambda some: unique_share(encoded.codes, sizes, some, among(some)), sets, cores)
 
-    whole = risk(class_sizes(encoded.codes, sizes, everything), threshold)
-    without = shares([tuple(i for i in everything if i != one) for one in everything])
     alone = shares([(i,) for i in everything])
     pairs = _ranked([*combinations(everything, 2)], shares)
+    best = [pair for pair, _ in pairs[:EXTENDED]]
+    known.update(zip(best, each(lambda some: shared(encoded.codes, sizes, some), best, cores), strict=True))
+    whole = risk(class_sizes(encoded.codes, sizes, everything, among(everything)), threshold)
+    without = shares([tuple(i for i in everything if i != one) for one in everything])
     triples: list[tuple[int, ...]] = [*combinations(everything, 3)]
     if len(triples) > ALL_TRIPLES:
-        beyond = {tuple(sorted({*pair, i})) for pair, _ in pairs[:EXTENDED] for i in everything if i not in pair}
+        beyond = {tuple(sorted({*pair, i})) for pair in best for i in everything if i not in pair}
         triples = sorted(beyond)
     found = _ranked(triples, shares)
     return Uniqueness(
@@ -94,49 +103,102 @@ def _ranked(
     return sorted(found, key=lambda one: (-one[1], one[0]))
 
 
-def unique_share(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> float:
+def unique_share(
+    codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int], among: NDArray[np.int64] | None = None
+) -> float:
     """The share of records that no other shares all these columns with.
 
+    Parameters
+    ----------
+    among
+        Records outside of which all are known to be unique.
+
+    Examples
+    --------
     >>> unique_share(np.array([[0, 0, 1], [2, 2, 2]], dtype=np.int32), [2, 3], [0, 1])
     0.3333333333333333
     """
     rows = codes.shape[1]
-    key, room = _keys(codes, sizes, columns)
-    if room <= _few(rows):
-        return float(np.count_nonzero(np.bincount(key) == 1) / max(rows, 1))
+    key, room = _keys(codes, sizes, columns, among)
+    outside = rows - len(key)
+    if room <= _few(len(key)):
+        return float((outside + np.count_nonzero(np.bincount(key) == 1)) / max(rows, 1))
     # Whoever is alone in a bucket is unique, and most are: the others alone are sorted, which takes four times as long.
-    bits = max(rows, 2).bit_length() + 2
-    bucket = (key.astype(np.uint64) * MIXED >> np.uint64(64 - bits)).astype(np.int64)
-    alone = np.bincount(bucket)[bucket] == 1
+    alone = ~_crowded(key)
     others = _runs(key[~alone])
-    return float((np.count_nonzero(alone) + np.count_nonzero(others == 1)) / max(rows, 1))
+    return float((outside + np.count_nonzero(alone) + np.count_nonzero(others == 1)) / max(rows, 1))
 
 
-def class_sizes(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> NDArray[np.int64]:
+def shared(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> NDArray[np.int64]:
+    """The records that share all these columns with another one.
+
+    >>> shared(np.array([[0, 0, 1], [2, 2, 2]], dtype=np.int32), [2, 3], [0, 1]).tolist()
+    [0, 1]
+    """
+    key, room = _keys(codes, sizes, columns, None)
+    if room <= _few(len(key)):
+        return np.flatnonzero(np.bincount(key)[key] > 1)
+    records = np.flatnonzero(_crowded(key))
+    keys, back, count = np.unique(key[records], return_inverse=True, return_counts=True)
+    return records[count[back] > 1] if len(keys) else records
+
+
+def class_sizes(
+    codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int], among: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """How many records share each combination of values of these columns.
 
+    Parameters
+    ----------
+    among
+        Records outside of which all are known to be unique.
+
+    Examples
+    --------
     >>> class_sizes(np.array([[0, 0, 1], [2, 2, 2]], dtype=np.int32), [2, 3], [0, 1]).tolist()
     [2, 1]
     """
-    key, room = _keys(codes, sizes, columns)
-    if room <= _few(codes.shape[1]):
+    key, room = _keys(codes, sizes, columns, among)
+    if room <= _few(len(key)):
         counts = np.bincount(key).astype(np.int64)
-        return counts[counts > 0]
-    return _runs(key)
+        counts = counts[counts > 0]
+    else:
+        counts = _runs(key)
+    return np.append(counts, np.ones(codes.shape[1] - len(key), dtype=np.int64))
 
 
-def _keys(codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+def _keys(
+    codes: NDArray[np.int32], sizes: Sequence[int], columns: Sequence[int], among: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], int]:
     """A number for the values that each record has in these columns, and how many such numbers there may be."""
-    rows = codes.shape[1]
-    key, room = np.zeros(rows, dtype=np.int64), 1
-    for i in columns:
-        if room * sizes[i] >= 1 << 62:
-            # Too many combinations for a number: as many as there are records are enough.
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            room = rows + 1
-        key = key * sizes[i] + codes[i]
-        room *= sizes[i]
+    rows = codes.shape[1] if among is None else len(among)
+    room = math.prod(sizes[i] for i in columns)
+    key = np.zeros(rows, dtype=np.int64)
+    for at, i in enumerate(columns):
+        code = codes[i] if among is None else codes[i][among]
+        if room < 1 << 62:
+            key *= sizes[i]
+            key += code
+        else:
+            # Too many combinations for a number: sums of 64 mixed bits for each value, which two of a million
+            # combinations share once in ten million tables.
+            key += _mixed(np.arange(int(code.max(initial=0)) + 1, dtype=np.uint64) + np.uint64(at << 32))[code]
     return key, room
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Numbers whose bits hang on all bits of those that are given (SplitMix64: Steele, Lea, Flood, OOPSLA 2014)."""
+    mixed = (numbers + np.uint64(1)) * MIXED
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return (mixed ^ (mixed >> np.uint64(31))).view(np.int64)
+
+
+def _crowded(key: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether there is another record in the bucket of each: of four times as many buckets as there are records."""
+    bits = max(len(key), 2).bit_length() + 2
+    bucket = (key.astype(np.uint64) * MIXED >> np.uint64(64 - bits)).astype(np.int64)
+    return np.asarray(np.bincount(bucket)[bucket] > 1)
 
 
 def _few(rows: int) -> int:

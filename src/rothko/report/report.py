@@ -161,7 +161,7 @@ def _steward(released: Released, before: Any, threshold: float, draw: _Drawn) ->
         public.risk_section(released, threshold, draw, steward.told_apart(before, draw), before.unique.whole),
         public.lost(
             released, draw, steward.distributions(before, draw), steward.hangs_together(before, draw),
-            before.loss.workload,
+            before.tasks,
         ),
         *_closing(released),
     ]  # fmt: skip

@@ -12,11 +12,11 @@ from typing import Any
 from rothko.data.source.csv import CsvOptions
 from rothko.methods.anatomy import refuse
 from rothko.metrics.association import Association, Spread, associations, spreads
-from rothko.metrics.measure import loss_of
+from rothko.metrics.measure import tasks_of
 from rothko.metrics.pair import read_pair
 from rothko.metrics.uniqueness import Combination, Uniqueness, uniqueness
 from rothko.policy.policy import Policy
-from rothko.release.loss import Loss
+from rothko.release.loss import TaskLoss
 from rothko.report import figures, page
 from rothko.report.page import Html
 from rothko.report.public import Draw
@@ -31,7 +31,7 @@ class Before:
     """The original, as a report asks for it."""
 
     unique: Uniqueness
-    loss: Loss
+    tasks: tuple[TaskLoss, ...]
     spreads: list[Spread]
     associations: list[Association]
 
@@ -51,7 +51,10 @@ def look_before(
     refuse(asked.method, "a report for the steward")
     pair = read_pair(original, release, asked, beside=asked.sensitive, threads=threads, csv=csv)
     return Before(
-        uniqueness(pair.encoded, threshold=threshold, threads=threads), loss_of(pair), spreads(pair), associations(pair)
+        uniqueness(pair.encoded, threshold=threshold, threads=threads),
+        tasks_of(pair),
+        spreads(pair),
+        associations(pair),
     )
 
 
