@@ -9,7 +9,6 @@ import numpy as np
 
 from pages.people import HOBBIES, PEOPLE, K
 from rothko.plots.model import Axis, Boxes, Mark, Plot, Rule
-from rothko.progress import silent
 from rothko.sets import read_records
 from rothko.sets.methods import SetK1Method, as_method
 
@@ -22,7 +21,8 @@ def by_method(name: str) -> Plot:
     class_of, shown = grouped(name)
     held = [{HOBBIES.index(hobby) for hobby in one} for one in PEOPLE["hobbies"]]
     order = sorted(range(len(held)), key=lambda row: (-len(shown[row]), class_of[row], row))
-    published, hidden = [], []
+    published: list[tuple[float, float, float, float]] = []
+    hidden: list[tuple[float, float, float, float]] = []
     for place, row in enumerate(order):
         for at in sorted(held[row]):
             box = (at + 0.08, at + 0.92, place + 0.12, place + 0.88)
@@ -43,17 +43,20 @@ def by_method(name: str) -> Plot:
     )  # fmt: skip
 
 
+def quiet(_: int) -> None:
+    """Nobody waits for forty records."""
+
+
 def grouped(name: str) -> tuple[list[int], list[set[int]]]:
     """The class of each of the forty, and the hobbies that are published of each."""
     records = read_records(PEOPLE["hobbies"])
     at = [HOBBIES.index(text) for text in records.names.to_pylist()]
     method: Any = as_method(name)
-    given = {"seed": SEED, "threads": 1, "progress": lambda _: silent("", 0, 0)}
     if isinstance(method, SetK1Method):
-        starts, items = method.publish(records, K, given["seed"], threads=1, progress=given["progress"])
+        starts, items = method.publish(records, K, SEED, threads=1, progress=quiet)
         sets = [{at[item] for item in items[a:b]} for a, b in pairwise(starts.tolist())]
         return list(range(records.count)), sets
-    class_of = np.asarray(method.group(records, K, **given)).tolist()
+    class_of = np.asarray(method.group(records, K, seed=SEED, threads=1, progress=quiet)).tolist()
     held = [{HOBBIES.index(hobby) for hobby in one} for one in PEOPLE["hobbies"]]
     common = {one: set.intersection(*(held[row] for row, c in enumerate(class_of) if c == one)) for one in class_of}
     return class_of, [common[one] for one in class_of]

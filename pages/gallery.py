@@ -44,8 +44,8 @@ def _census(method: str, k: int = 10) -> Any:
 def _borrowers(method: str, *, made_for: bool = True) -> Any:
     """Age and salary of people whose class hangs on both; cut for a model of the class, or not."""
     people: pa.Table = agrawal(6_000, function=2, seed=3).select(["age", "salary", "class"])
-    use = {"classify": "class"} if made_for else {}
-    return rk.anonymize(people, qi=["age", "salary"], sensitive="class", k=15, method=method, key=KEY, **use)
+    use = "class" if made_for else None
+    return rk.anonymize(people, qi=["age", "salary"], sensitive="class", k=15, method=method, key=KEY, classify=use)
 
 
 def readme() -> Painting:
