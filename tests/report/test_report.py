@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from rothko.errors import InputError, PolicyError
 from rothko.metrics.risk import risk
 from rothko.plots.model import parse
 from rothko.privacy import REQUIREMENTS
+from rothko.release.spark.parts import MANIFEST, PartFile, part_name, write_manifest
+from rothko.release.staging import sha256
 from rothko.report import page
 from rothko.report.report import report
 from rothko.report.sentences import REQUIREMENTS as SAID
@@ -302,3 +305,46 @@ def test_the_report_of_an_older_release_goes_with_it(tmp_path: Path) -> None:
     with pytest.raises(rk.errors.OutputError, match=r"other\.report\.html"):
         release.save(tmp_path / "other.csv", report=True)
     assert release.save(tmp_path / "file.csv", report=True).report_path == tmp_path / "file.report.html"
+
+
+@pytest.fixture
+def several(hospital: Path, tmp_path: Path) -> Path:
+    """The same release as a folder of three files, as tasks of a cluster write them."""
+    rows = pq.read_table(hospital / "release/release.parquet")
+    data = tmp_path / "release.parquet"
+    data.mkdir()
+    written = []
+    for number, (first, last) in enumerate(((0, 100), (100, 101), (101, len(rows)))):
+        name = part_name(number, ".parquet")
+        pq.write_table(rows.slice(first, last - first), data / name)
+        written.append(PartFile(name, sha256(data / name)))
+    told = (hospital / "release/certificate.json").read_text("utf-8")
+    (tmp_path / "certificate.json").write_text(changed(told, file_sha256=write_manifest(data, written)), "utf-8")
+    return tmp_path
+
+
+def test_a_release_in_several_files_is_reported_as_one(several: Path, public: Any) -> None:
+    found = report(several)
+    one, other = (json.loads(told.json)["pictures"] for told in (found, public))
+    assert one == other
+    assert f"sha256sum --check {MANIFEST}" in found.html
+    assert "release.parquet/part-*" in unescape(found.html)
+    by_name = report(several / "release.parquet")
+    assert by_name.json == found.json
+    with pytest.raises(InputError, match="in several files"):
+        report(several, audience="steward", original={"x": [1]})
+
+
+@pytest.mark.parametrize("change", ["more", "fewer", "other", "list"])
+def test_several_files_that_nobody_vouches_for_are_refused(several: Path, change: str) -> None:
+    data = several / "release.parquet"
+    if change == "more":
+        shutil.copy(data / "part-00001.parquet", data / "part-00003.parquet")
+    elif change == "fewer":
+        (data / "part-00001.parquet").unlink()
+    elif change == "other":
+        shutil.copy(data / "part-00000.parquet", data / "part-00001.parquet")
+    else:
+        (data / MANIFEST).write_text("", "utf-8")
+    with pytest.raises(InputError, match="other bytes"):
+        report(several)

@@ -113,7 +113,7 @@ def _claim(release: Path, data: Path, out: str | None, audience: str, overwrite:
 
     if out is not None:
         return claim_files([out, Path(out).with_suffix(".json")], overwrite=overwrite, inputs=read, endings=(".html",))
-    folder = release if release.is_dir() else None
+    folder = release if (release / "certificate.json").is_file() else None  # not one of several data files
     names = report_files(data, folder)
     if audience == "public":
         return claim_files(names, overwrite=overwrite, inputs=read)

@@ -13,6 +13,7 @@ from rothko.privacy.combined import AlphaK, PSensitive
 from rothko.privacy.diversity import DistinctLDiversity
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.loss import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss, TaskLoss
+from rothko.release.spark.parts import MANIFEST
 from rothko.release.sql import literal, name_of
 from rothko.report import figures, page
 from rothko.report.page import Html, Section
@@ -226,10 +227,15 @@ def limits(released: Released) -> Section:
 def checked(released: Released) -> Section:
     """How anybody can check it, with other tools than ours."""
     certificate = released.certificate
-    blocks = [page.text("The file is the one that was certified if its hash is this one:")]
-    blocks.append(
-        page.code(f"$ sha256sum {released.file}\n{certificate['file_sha256'] or '(the release is not saved yet)'}")
-    )
+    digest = certificate["file_sha256"] or "(the release is not saved yet)"
+    if released.parts:
+        blocks = [page.text("The files are those that were certified if their list has this hash, and they theirs:")]
+        blocks.append(
+            page.code(f"$ cd {released.file}\n$ sha256sum {MANIFEST}\n{digest}\n$ sha256sum --check {MANIFEST}")
+        )
+    else:
+        blocks = [page.text("The file is the one that was certified if its hash is this one:")]
+        blocks.append(page.code(f"$ sha256sum {released.file}\n{digest}"))
     blocks.append(page.text("Every requirement can be computed from the file with any database. In DuckDB:"))
     blocks.append(page.code("\n".join(_queries(released))))
     if released.policy.owner is not None:
@@ -246,7 +252,7 @@ def checked(released: Released) -> Section:
 
 def _queries(released: Released) -> Iterator[str]:
     """SQL for the requirements that one line of it can answer."""
-    source, everything = literal(released.file), set(released.shown)
+    source, everything = literal(released.parts or released.file), set(released.shown)
     for over in _sets(released):
         by = ", ".join(name_of(column) for name in over for column in released.shown[name])
         here = [one for one in released.policy.privacy if set(one.over or everything) == set(over)]

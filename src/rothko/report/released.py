@@ -25,6 +25,7 @@ from rothko.release.formats.table import ENDINGS
 from rothko.release.place import certificate_of
 from rothko.release.release import TableRelease
 from rothko.release.save import Staged
+from rothko.release.spark.parts import MANIFEST
 from rothko.release.sql import Limits
 from rothko.release.staging import sha256
 from rothko.release.verify import open_table, with_long_lines
@@ -65,6 +66,8 @@ class Released:
     rows: pa.Table
     """The first few rows."""
     target: Target | None = None
+    parts: str = ""
+    """The names of its files, with a star, where it is a folder of several."""
 
     @property
     def records(self) -> int:
@@ -96,7 +99,7 @@ def read_release(release: Any, *, target: str | None = None, threads: int | None
         limits = Limits(cores, release.memory)
         return _read(release.data, release.certificate["file"], release.certificate, target, limits)
     path, certificate = find_release(release)
-    if sha256(path) != certificate["file_sha256"]:
+    if not _vouched_for(path, certificate["file_sha256"]):
         raise InputError(
             f"{path.name} has other bytes than its certificate vouches for; it was changed, or it is not the file that "
             "was certified."
@@ -122,11 +125,36 @@ def find_release(place: str | Path) -> tuple[Path, Mapping[str, Any]]:
     data = folder / str(about["file"])
     if place.name.lower().endswith(ENDINGS) and place.is_file() and data.name != place.name:
         raise InputError(f"{certificate.name} is that of {data.name}, not of {place.name}.")
-    if data.is_dir():
-        raise InputError(f"{data.name} is written in parts; reports and paintings are made of releases in one file.")
-    if not data.is_file():
+    if not data.is_file() and not (data / MANIFEST).is_file():
         raise InputError(f"{certificate.name} is that of {data.name}, which is not beside it.")
     return data, about
+
+
+def _vouched_for(data: Path, digest: str) -> bool:
+    """Whether a file has the hash that its certificate tells, or of a folder of several the list of theirs has it."""
+    if data.is_file():
+        return sha256(data) == digest
+    listed = data / MANIFEST
+    if sha256(listed) != digest:
+        return False
+    hashes = {name: told for told, _, name in (row.partition("  ") for row in listed.read_text("utf-8").splitlines())}
+    there = [path for path in data.iterdir() if not path.name.startswith(("_", "."))]
+    return {path.name for path in there} == set(hashes) and all(sha256(one) == hashes[one.name] for one in there)
+
+
+def _view(
+    connection: duckdb.DuckDBPyConnection, data: Path | pa.Table, used: set[str], longest: int
+) -> tuple[str, ...]:
+    """Let a release be the table ``released``, of one file or of several; the names of its columns."""
+    if isinstance(data, pa.Table) or data.is_file():
+        return open_table(connection, data, used, longest=longest)
+    files = sorted(path for path in data.iterdir() if not path.name.startswith(("_", ".")))
+    names = {open_table(connection, one, used, f"part{at}", longest=longest) for at, one in enumerate(files)}
+    if len(names) != 1:
+        raise InputError(f"The files of {data.name} have different columns.")
+    rows = " UNION ALL ".join(f"SELECT * FROM part{at}" for at in range(len(files)))
+    connection.execute(f"CREATE TEMP VIEW released AS {rows}")
+    return names.pop()
 
 
 def _certificate(path: Path) -> Mapping[str, Any]:
@@ -165,7 +193,7 @@ def _read(
         with limits.connect() as connection:
             # In the order of the file: the first rows are those that whoever opens it sees first.
             connection.execute("SET preserve_insertion_order = true")
-            names = open_table(connection, data, set(columns), longest=longest)
+            names = _view(connection, data, set(columns), longest)
             if names != columns:
                 raise InputError(f"{file} has other columns than its certificate says.")
             keys = {column: f"c{names.index(column)}" for some in shown.values() for column in some}
@@ -180,7 +208,9 @@ def _read(
             sums = (np.asarray(counted[name].to_numpy(), dtype=np.float64) for name in ("total", "times"))
             known = Target(target, about.meaning, *sums)
         classes = counted.select(list(keys.values())).rename_columns(list(keys))
-        return Released(file, certificate, policy, columns, shown, classes, sizes, rows.rename_columns(names), known)
+        parts = "" if isinstance(data, pa.Table) or data.is_file() else f"{file}/part-*"
+        first = rows.rename_columns(names)
+        return Released(file, certificate, policy, columns, shown, classes, sizes, first, known, parts)
 
     return with_long_lines(work)
 

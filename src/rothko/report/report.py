@@ -137,6 +137,10 @@ def report(
         from rothko.report.steward import look_before
 
         data = release if isinstance(release, TableRelease) else find_release(release)[0]
+        if released.parts:
+            raise InputError(
+                f"{released.file} is written in several files; a report for the steward needs a release in one file."
+            )
         asked = None if policy is None else as_policy(policy)
         before = look_before(original, data, released, asked, threshold, threads=threads, csv=csv)
         sections = _steward(released, before, threshold, draw)
