@@ -156,7 +156,7 @@ SHARED = {
     "a format, read and written": ["arrow", "csv", "parquet"],
     "of tables, and of sets": ["certificate", "finish", "method", "publish", "records", "release", "verify", "write"],
     "a method, and its kernel": ["anatomy", "cluster", "hilbert", "idistance", "k1", "mondrian", "refine", "topdown"],
-    "a step, and its kernel": ["cube", "frequency", "grow", "lookup", "lsh", "onedim", "repair", "two_phase"],
+    "a step, and its kernel": ["cube", "frequency", "grow", "lookup", "lsh", "onedim", "peel", "repair", "two_phase"],
     "intervals of codes: around records, and of a predicate": ["boxes"],
     "what is lost: computed, and told": ["loss"],
     "what may be asked for: of an engine, and on the command line": ["options"],

@@ -1,12 +1,15 @@
-"""Work shared among threads: how many there are, the same work on each of some things, and how far work has come."""
+"""Work shared among threads: how many there are, the same work on each, how far it has come, and when it is to end."""
 
 from __future__ import annotations
 
 import os
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import FrameType
 from typing import TypeVar
 
 from rothko.errors import InputError
@@ -57,6 +60,43 @@ def each(work: Callable[[Thing], Result], things: Iterable[Thing], threads: int)
         return [work(thing) for thing in things]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, things))
+
+
+class Ending:
+    """Asked by work that may end at any time with what it has: whether it is to end now."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self.asked = False
+        """Whether a person asked for it."""
+
+    def __call__(self) -> bool:
+        """Whether time is up, or somebody asked."""
+        return self.asked or (self._until is not None and time.monotonic() >= self._until)
+
+
+@contextmanager
+def ending(seconds: float | None = None) -> Iterator[Ending]:
+    """Work that ends after some seconds, or when a person presses Ctrl-C; pressed again, it is an interruption as ever.
+
+    Only in the main thread, which alone is told of Ctrl-C, and where nobody else listens for it.
+    """
+    found = Ending(seconds)
+
+    def pressed(number: int, frame: FrameType | None) -> None:
+        if found.asked:
+            signal.default_int_handler(number, frame)
+        found.asked = True
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield found
+        return
+    signal.signal(signal.SIGINT, pressed)
+    try:
+        yield found
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

@@ -28,8 +28,16 @@ from tests.strategies.columns import encoded_of, heaped
 from tests.strategies.tables import Case, boxes, cases, classes, unhurried
 from tests.twins import mondrian as plain
 
-WAYS = [Cluster(), Cluster(block=6), Cluster(repair=False), Cluster(block=2, repair=False)]
-names = pytest.mark.parametrize("method", WAYS, ids=lambda method: f"block-{method.block}-repair-{method.repair}")
+WAYS = [
+    Cluster(),
+    Cluster(effort="fast"),
+    Cluster(block=6),
+    Cluster(repair=False),
+    Cluster(block=2, repair=False),
+]
+names = pytest.mark.parametrize(
+    "method", WAYS, ids=lambda method: f"block-{method.block}-repair-{method.repair}-{method.effort}"
+)
 OTHERS: list[type[LocalMethod]] = [Hilbert, HilbertFast, IDistance, IDistanceFast, TopDown]
 
 
@@ -371,6 +379,12 @@ def test_what_cannot_be_met_is_refused_with_what_can() -> None:
         ({"block": 2.5}, "cluster: block must be a whole number"),
         ({"block": "all"}, "cluster: block must be a whole number"),
         ({"repair": "no"}, "cluster: repair must be true or false"),
+        ({"effort": "most"}, "cluster: effort must be fast, default or thorough, not 'most'"),
+        ({"seconds": 0}, "cluster: seconds must be a number above 0, not 0"),
+        ({"seconds": "long"}, "cluster: seconds must be a number above 0, not 'long'"),
+        ({"seconds": 5, "effort": "default"}, "cluster: effort and seconds both say how long to search; give one"),
+        ({"seconds": 5, "repair": False}, "cluster: without repair nothing is searched; leave out seconds"),
+        ({"effort": "fast", "repair": False}, "cluster: without repair nothing is searched; leave out effort"),
     ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:

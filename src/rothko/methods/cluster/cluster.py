@@ -4,10 +4,11 @@ Ours, from ideas of others: greedy clustering of records by NCP (Byun, Kamra, Be
 records that lie together on the Hilbert curve (Ghinita, Karras, Kalnis, Mamoulis, VLDB 2007), boxes that are lifted
 along hierarchies until enough records lie in them, and classes that are taken apart and built again.
 
-A class begins with the tuple of most records and takes the nearest ones, or is lifted, whichever is cheaper
-(:mod:`rothko.kernels.cluster.greedy`). Then records and classes are moved and made anew
-(:mod:`rothko.methods.cluster.repair`), which is where most of the gain comes from. Small tables are one block; large
-ones are cut into blocks along the curve, so that time grows as the records do.
+There are two starts. *Growing*: a class begins with the tuple of most records and takes the nearest ones, or is
+lifted, whichever is cheaper (:mod:`rothko.kernels.cluster.greedy`); small tables are one block, large ones are cut into
+blocks along the curve, so that time grows as the records do. *Peeling*: the cheapest generalization first
+(:mod:`rothko.methods.cluster.peel`). Records and classes of both are moved and made anew
+(:mod:`rothko.methods.cluster.repair`), and the better one is repaired further (:mod:`rothko.methods.cluster.search`).
 
 Values that are spread evenly are grouped better by cutting than by growing: where Median Mondrian loses far less than
 the clusters, its classes are repaired in their place.
@@ -20,7 +21,7 @@ hold with them, or make classes merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar, Literal
 
@@ -28,14 +29,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
+from rothko.errors import PolicyError
 from rothko.methods.classes import LocalClasses
+from rothko.methods.cluster.peel import peeled
 from rothko.methods.cluster.repair import Halves, cut_evenly, joined, repaired, settled
+from rothko.methods.cluster.search import EFFORTS, Plan, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.methods.curve.curve import HilbertMapping, Mapping
 from rothko.methods.method import LocalMethod, Progress, flag, silent
 from rothko.methods.mondrian.mondrian import Mondrian
-from rothko.privacy.requirement import Requirement, whole_number
-from rothko.progress import each
+from rothko.privacy.requirement import Requirement, number, whole_number
+from rothko.progress import Ending, each, ending
 from rothko.workload.tasks import Task
 
 LEAST_BLOCK = 1_000
@@ -49,6 +53,7 @@ FAR_LESS = 0.85
 """Repair gains more on clusters than on classes that were cut: these must lose less than so much of what those do."""
 LARGE_K = 10
 """From this k on lifting is tried: below it gains less than its time."""
+INTERRUPTED = "The search for classes was ended by hand; these are the best that it had found."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +71,22 @@ class Cluster(LocalMethod):
     """Move records, dissolve classes and cluster the worst anew."""
     block: int | Literal["auto"] = "auto"
     """Records that are clustered together: time grows with it, loss falls. The whole table while that takes seconds."""
+    effort: Literal["fast", "default", "thorough"] | None = None
+    """How long to search; None is default. Fast grows classes and repairs them for a few seconds."""
+    seconds: float | None = None
+    """How long to search, by the clock: what comes of it hangs on the machine."""
 
     def __post_init__(self) -> None:
         flag(self.name, "repair", self.repair)
+        if self.effort not in (None, *EFFORTS):
+            raise PolicyError(f"{self.name}: effort must be fast, default or thorough, not {self.effort!r}.")
+        if self.seconds is not None:
+            number(self.name, "seconds", self.seconds, above=0)
+        given = [name for name in ("effort", "seconds") if getattr(self, name) is not None]
+        if len(given) == 2:
+            raise PolicyError(f"{self.name}: effort and seconds both say how long to search; give one of them.")
+        if given and not self.repair:
+            raise PolicyError(f"{self.name}: without repair nothing is searched; leave out {given[0]} or repair.")
         if self.block != "auto":
             whole_number(self.name, "block", self.block, least=2)
 
@@ -82,13 +100,26 @@ class Cluster(LocalMethod):
         threads: int = 1,
         progress: Progress = silent,
     ) -> LocalClasses:
-        """Cluster the records, block by block, and repair what came of it: half of the progress each."""
+        """Cluster the records, and repair what came of it."""
         tuples = Tuples.of(encoded, requirements, threads=threads)
         if not self.repair:
             return self._grouped(tuples, requirements, seed, threads, progress)
-        shown = Halves(encoded.rows, progress)
-        found = self._grouped(tuples, requirements, seed, threads, shown.made)
-        return repaired(tuples, found, seed=seed, threads=threads, shown=shown)
+        if self.effort == "fast":
+            shown = Halves(encoded.rows, progress)
+            found = self._grouped(tuples, requirements, seed, threads, shown.made)
+            return repaired(tuples, found, seed=seed, threads=threads, shown=shown)
+        plan = Plan.for_table(tuples, self.effort or "default", self.seconds)
+
+        def grown(threads: int) -> Entries:
+            return tuples.entries(self._grouped(tuples, requirements, seed, threads, silent))
+
+        with ending(self.seconds) as over:
+
+            def generalized(threads: int) -> Entries | None:
+                return self._generalized(tuples, plan, seed, threads, over)
+
+            found = searched(tuples, (grown, generalized), plan, over, seed=seed, threads=threads, progress=progress)
+        return replace(found, notes=(*found.notes, *((INTERRUPTED,) if over.asked else ())))
 
     def mapping(self, sample: Encoded, *, seed: int, threads: int) -> HilbertMapping:
         """The Hilbert curve, along which blocks are cut, too."""
@@ -113,6 +144,17 @@ class Cluster(LocalMethod):
             return clustered
         return LocalClasses.of(encoded, cut.class_of(), cut.classes)
 
+    def _generalized(self, tuples: Tuples, plan: Plan, seed: int, threads: int, over: Ending) -> Entries | None:
+        """The cheapest generalization first; records that none could serve are clustered."""
+        found = peeled(tuples, patience=plan.patience, over=over)
+        if found is None:
+            return None
+        loose = found.classes < 0
+        if not loose.any():
+            return found
+        left = np.bincount(found.tuples[loose], weights=found.amounts[loose], minlength=tuples.count).astype(np.int64)
+        return _clustered(tuples, self._size(tuples), seed, threads, silent, left=left, done=found.where(~loose))
+
     def _size(self, tuples: Tuples) -> int:
         """Records of a block."""
         rows, work = len(tuples.records), tuples.count * len(tuples.encoded.lines)
@@ -123,9 +165,18 @@ class Cluster(LocalMethod):
         return max(LEAST_BLOCK, CLASSES_IN_BLOCK * tuples.k, WORK * rows // (work * tuples.count))
 
 
-def _clustered(tuples: Tuples, block: int, seed: int, threads: int, progress: Progress) -> Entries:
-    """Classes of all tuples."""
-    left, done = tuples.counts, Entries.none()
+def _clustered(
+    tuples: Tuples,
+    block: int,
+    seed: int,
+    threads: int,
+    progress: Progress,
+    *,
+    left: NDArray[np.int64] | None = None,
+    done: Entries | None = None,
+) -> Entries:
+    """Classes of all tuples, or of what is left of them beside classes that are done."""
+    left, done = tuples.counts if left is None else left, done or Entries.none()
     while True:
         there = np.flatnonzero(left)
         parts = _cluster_blocks(tuples, there, left[there], block, seed, threads, progress)

@@ -44,7 +44,7 @@ class Effort:
 
     @classmethod
     def for_table(cls, tuples: Tuples) -> Effort:
-        """What takes seconds: thorough for small tables, one pass in small blocks for large ones."""
+        """What takes seconds: several passes for small tables, one in small blocks for large ones."""
         rows, k, lines = len(tuples.records), tuples.k, len(tuples.encoded.lines)
         if rows > SMALL:
             if rows <= MIDDLING:
@@ -115,8 +115,9 @@ def repair_pass(
     seed: int,
     threads: int,
     progress: Callable[[int], None] = lambda _: None,
+    over: Callable[[], bool] = lambda: False,
 ) -> Entries:
-    """One pass over all classes, in blocks along the curve of this turn."""
+    """One pass over all classes, in blocks along the curve of this turn; blocks stay as they are when time is over."""
     from rothko.kernels.cluster.repair import repair
 
     entries, pieces = _blocks(entries, _ranks(tuples, turn, threads), effort.block)
@@ -126,6 +127,8 @@ def repair_pass(
         local, inverse = np.unique(held, return_inverse=True)
         first = int(classes[0])
         count = int(classes[-1]) - first + 1
+        if over():
+            return Entries(held, classes - first, amounts, count)
         found = repair(
             tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), tuples.k, tuples.rules.asked,
             inverse, classes - first, amounts, count, False, 1, effort.tries, int(effort.steps * count), NEAREST,
