@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 import rothko as rk
 from rothko import bar
 from rothko.kernels import compiling
-from rothko.progress import Progress
+from rothko.progress import Progress, remark
 
 PEOPLE = {"age": [20 + i % 30 for i in range(120)], "sick": ["yes", "no", "no"] * 40}
 BASKETS = [["tea", "milk"], ["tea"], ["tea", "gin"], ["milk", "tea"]]
@@ -48,6 +48,32 @@ def test_true_is_a_bar_and_false_is_none(name: str, monkeypatch: pytest.MonkeyPa
     run(progress=True)
     last = [step for step in told if step[0] == stage][-1]
     assert last[1] == last[2] > 0, "told to its end"
+
+
+def test_what_work_says_of_itself_stands_beside_its_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[tuple[str, str]] = []
+
+    class Screen:
+        def told(self, stage: str, words: str, done: int, total: int) -> None:
+            lines.append((stage, words))
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(bar, "in_notebook", Screen)
+    with bar.drawn() as report:
+        remark("nobody works yet")
+        report("partition", 0, 10)
+        remark("loss 0.25")
+        report("partition", 5, 10)
+        report("publish", 0, 10)
+    remark("nobody listens")
+    assert lines == [
+        ("partition", "partitioning"),
+        ("partition", "partitioning, loss 0.25"),
+        ("partition", "partitioning, loss 0.25"),
+        ("publish", "publishing"),
+    ]
 
 
 def run_in(patience: float, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rothko.progress import Progress
+from rothko.progress import Progress, remarks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,10 +64,21 @@ def drawn(
     if shown:
         screen = (None if console is not None else in_notebook()) or _Terminal(console)
     passes: Counter[str] = Counter()
-    last = ""
+    last, said = "", ""
+    going_on = ("", "", 0, 0)
+
+    def show() -> None:
+        stage, words, done, total = going_on
+        if screen is not None and stage:
+            screen.told(stage, f"{words}, {said}" if said else words, done, total)
+
+    def remarked(words: str) -> None:
+        nonlocal said
+        said = words
+        show()
 
     def report(stage: str, done: int, total: int) -> None:
-        nonlocal last
+        nonlocal last, said, going_on
         passes[stage] += done == 0
         description = STAGES[stage]
         if stage != "compile" and passes[stage] > 1:
@@ -75,12 +86,15 @@ def drawn(
         if description != last:
             last = description
             begun(description)
-        if screen is not None:
-            words = f"{description} ({done} of {total})" if stage == "compile" else description
-            screen.told(stage, words, done, total)
+        words = f"{description} ({done} of {total})" if stage == "compile" else description
+        if stage != going_on[0]:
+            said = ""
+        going_on = (stage, words, done, total)
+        show()
 
     try:
-        yield report
+        with remarks(remarked):
+            yield report
     finally:
         if screen is not None:
             screen.close()

@@ -62,6 +62,33 @@ def each(work: Callable[[Thing], Result], things: Iterable[Thing], threads: int)
         return list(pool.map(work, things))
 
 
+_listeners: list[Callable[[str], None]] = []
+
+
+def remark(words: str) -> None:
+    """Say how the work that is going on stands, to whoever draws its progress; nobody need listen."""
+    for listener in tuple(_listeners):
+        listener(words)
+
+
+@contextmanager
+def remarks(listener: Callable[[str], None]) -> Iterator[None]:
+    """Listen to remarks.
+
+    >>> heard = []
+    >>> with remarks(heard.append):
+    ...     remark("loss 0.25")
+    >>> remark("loss 0.24")
+    >>> heard
+    ['loss 0.25']
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
 class Ending:
     """Asked by work that may end at any time with what it has: whether it is to end now."""
 
@@ -87,6 +114,7 @@ def ending(seconds: float | None = None) -> Iterator[Ending]:
         if found.asked:
             signal.default_int_handler(number, frame)
         found.asked = True
+        remark("ending with the best so far, Ctrl-C again to stop")
 
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

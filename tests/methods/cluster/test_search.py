@@ -20,7 +20,7 @@ from rothko.methods.cluster.repair import repair_pass
 from rothko.methods.cluster.search import Plan, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.privacy import FrequencyLDiversity, KAnonymity
-from rothko.progress import Ending, ending
+from rothko.progress import Ending, ending, remarks
 from tests.strategies.columns import heaped
 from tests.strategies.tables import Case
 
@@ -100,6 +100,16 @@ def test_the_better_start_is_taken_wherever_it_stands() -> None:
         return gcp(found)
 
     assert run(good, together) == run(together, good) == run(good, None) <= gcp(found_by("default"))
+
+
+def test_the_loss_is_told_as_it_falls() -> None:
+    told: list[str] = []
+    with remarks(told.append):
+        found = Cluster().partition(people(), K)
+    losses = [float(words.removeprefix("loss ")) for words in told]
+    assert len(losses) > 1
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] == round(gcp(found), 4)
 
 
 def test_blocks_stay_as_they_are_when_time_is_over() -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.repair import ALL, COMPARED, NEAREST, Effort, repair_pass
 from rothko.methods.cluster.tuples import Entries, Tuples
-from rothko.progress import Ending, each
+from rothko.progress import Ending, each, remark
 
 EFFORTS = ("fast", "default", "thorough")
 
@@ -82,8 +82,8 @@ def searched(
     assert first is not None
     shares = _Shares(rows, len(starts) + plan.repair.passes, progress)
     made = each(lambda start: start(max(threads // len(starts), 1)), starts, threads)
-    best: tuple[float, int, Entries, LocalClasses] | None = None
-    for number, entries in enumerate(made):
+    best: tuple[float, Entries, LocalClasses] | None = None
+    for entries in made:
         shares.one()
         if entries is None or (best is not None and over()):
             continue
@@ -91,15 +91,17 @@ def searched(
         found = tuples.partition(entries)
         loss = found.gcp(tuples.encoded.lines)
         if best is None or loss < best[0]:
-            best = (loss, number, entries, found)
+            best = (loss, entries, found)
+            remark(f"loss {loss:.4f}")
     assert best is not None
-    loss, _, entries, found = best
+    loss, entries, found = best
     number, vain = 1, 0
     while (effort := plan.turn(number)) is not None and not over() and loss > 0:
         entries = repair_pass(tuples, entries, effort, number, seed=seed, threads=threads, over=over)
         found = tuples.partition(entries)
         now = found.gcp(tuples.encoded.lines)
         gained, loss = loss - now, now
+        remark(f"loss {loss:.4f}")
         vain = vain + 1 if gained <= 0 else 0
         shares.one()
         if gained < plan.worth * loss or vain == IN_VAIN:
