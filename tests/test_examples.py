@@ -37,8 +37,9 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    said = "".join(output.text for output in outputs if output.output_type == "stream")
-    assert said == "", "neither warnings nor bars are left behind"
+    said = "".join(output.text for output in outputs if output.output_type == "stream").splitlines()
+    # Where nothing is compiled yet, that is told; neither warnings nor bars are left behind.
+    assert [line for line in said if "compiling for this machine" not in line] == []
     shown = "".join(str(output.data) for output in outputs if "data" in output)
     for words in SHOWN[path.stem]:
         assert words in shown, words
