@@ -22,7 +22,7 @@ from benchmarks.foundation import QUASI
 from benchmarks.timing import Case, report, side_by_side
 from rothko import Policy
 from rothko.engines.spark.session import session
-from rothko.flow import prepare
+from rothko.flow import prepare, where_it_lies
 from rothko.generate.agrawal import agrawal_batches
 from rothko.plots.model import Axis, Plot, Points
 from rothko.plots.svg import drawn
@@ -37,13 +37,15 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
     people = folder / "people.parquet"
     write_batches(agrawal_batches(2_000_000 if quick else 20_000_000, seed=1), people)
     spark = session("local[2]")
-    on_spark = [partial(released, lambda: spark.read.parquet(str(people)), one, folder) for one in ALGORITHMS]
+    on_spark = [partial(released, lambda: people, one, folder) for one in ALGORITHMS]
+    handed = partial(released, lambda: spark.read.parquet(str(people)), "rothko-s", folder)
     copy = partial(copied, lambda: spark.read.parquet(str(people)), folder)
     disk = partial(released, lambda: people, None, folder)
-    plain, t, s, on_disk = side_by_side(copy, *on_spark, disk, runs=3)
+    plain, t, s, frame, on_disk = side_by_side(copy, *on_spark, handed, disk, runs=3)
     return [
         report("rothko-t on Spark against read, shuffle and write", t / plain, 4, f"{t:.1f} s, {plain:.1f} s"),
         report("rothko-s on Spark against read, shuffle and write", s / plain, 4, f"{s:.1f} s, {plain:.1f} s"),
+        report("rothko-s on a DataFrame against the same", frame / plain, 4, f"{frame:.1f} s, {plain:.1f} s"),
         report("rothko-t on Spark against rothko-s on disk", t / on_disk, 2.5, f"{t:.1f} s, {on_disk:.1f} s"),
         report("rothko-s on Spark against rothko-s on disk", s / on_disk, 2.5, f"{s:.1f} s, {on_disk:.1f} s"),
     ]
@@ -58,7 +60,8 @@ def released(read: Callable[[], Any], algorithm: str | None, folder: Path) -> No
     """A release on Spark, or by rothko-s on disk."""
     engine = "rothko-s" if algorithm is None else {"spark": {"algorithm": algorithm}}
     policy = Policy.quick([*QUASI, "class"], qi=QUASI, keep="class", k=1000).but(engine=engine)
-    prepare(read(), policy, memory="1GB").save(folder / "release", overwrite=True, recoding=False)
+    data = where_it_lies(read(), policy, None)
+    prepare(data, policy, memory="1GB").save(folder / "release", overwrite=True, recoding=False)
     shutil.rmtree(folder / "release")
 
 
@@ -70,8 +73,10 @@ def scaling(folder: Path) -> Iterator[Plot]:
         write_batches(agrawal_batches(rows, seed=1), path)
     lines: dict[str, list[float]] = {name: [] for name in ("read, shuffle and write", *ALGORITHMS)}
     for rows in (ROWS[0], *ROWS):  # the first one warms up
-        read = partial(spark.read.parquet, str(paths[rows]))
-        works = [partial(copied, read, folder), *(partial(released, read, one, folder) for one in ALGORITHMS)]
+        path = paths[rows]
+        read = partial(spark.read.parquet, str(path))
+        works = [partial(copied, read, folder)]
+        works += [partial(released, partial(Path, path), one, folder) for one in ALGORITHMS]
         for seconds, work in zip(lines.values(), works, strict=True):
             seconds.append(timed(work))
             print(f"{rows:,} records: {seconds[-1]:.1f} s", flush=True)
