@@ -178,6 +178,7 @@ PICTURES: dict[str, Callable[[str], Plot]] = {
     "smallest_class": _of_loss(),
     "largest_class": _of_loss(),
     "class_sizes": _sizes,
+    "suppressed": _of_loss(),
     **{name: _of_survey for name, metric in METRICS.items() if metric.needs == "published"},
     "classify": _task("conditional_entropy", "bits of entropy within classes"),
     "regress": _task("wmse", "squared error around class means"),

@@ -26,15 +26,17 @@ from rothko.data.source.spark import is_frame
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
 from rothko.engines import ENGINES, Engine
-from rothko.engines.options import Auto, OnDisk, RothkoS, Spark
+from rothko.engines.options import Auto as AnyEngine
+from rothko.engines.options import Memory, OnDisk, RothkoS, Spark
 from rothko.engines.plan import as_bytes, check_fits, choose_engine
 from rothko.errors import InfeasibleError, InputError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING
 from rothko.methods.anatomy import refuse as refuse_anatomy
+from rothko.methods.auto import Auto
 from rothko.methods.classes import Classes
 from rothko.methods.method import Method
 from rothko.methods.ties import with_hidden_ties
-from rothko.metrics.loss import loss_of_groups
+from rothko.metrics.loss import loss_of_groups, recounted
 from rothko.metrics.meter import LossMeter, Lost
 from rothko.mistakes import said
 from rothko.policy.asked import AnyPolicy, Asked
@@ -163,9 +165,13 @@ def prepare(
     spark_master: str | None = None,
     csv: CsvOptions | None = None,
     progress: Progress = silent,
+    recoding: bool = False,
     **words: Unpack[Words],
 ) -> Release | Stream | Spread | AnatomyRelease:
-    """The flow up to verification: what comes back must be saved, which verifies it, before it is released."""
+    """The flow up to verification: what comes back must be saved, which verifies it, before it is released.
+
+    With ``recoding``, ``method: auto`` chooses one that has a recoding.
+    """
     threads, memory = count_threads(threads), as_bytes(memory)
     secret = Secret.of(key)
     policy = None if policy is None else as_policy(policy)
@@ -187,10 +193,9 @@ def prepare(
     asked = engine or policy.engine.name
     if source.frame is not None and asked == "auto":
         source = replace(source, rows=source.frame.count())
-    size = _size(source, policy) if asked in ("auto", "memory") else 0
-    name, reason = choose_engine(source.rows or 0, size, memory=memory, asked=asked)
-    if source.frame is not None and asked == "auto" and not ENGINES[name].in_memory:
-        name = Spark.name
+    name, reason = _engine(source, policy, asked, memory)
+    undecided = (policy, source)
+    policy, source = decided(*undecided, name, recoding=recoding)
     if ENGINES[name].in_memory:
         try:
             if policy.method.two_tables:
@@ -202,6 +207,7 @@ def prepare(
             if asked != "auto":
                 raise
             name, reason = RothkoS.name, error.why
+            policy, source = decided(*undecided, name, recoding=recoding)
     chosen: Engine = policy.engine if policy.engine.name == name else ENGINES[name]()
     chosen.check(policy, reason)
     where = None if spill_dir is None else Path(spill_dir)
@@ -216,12 +222,38 @@ def prepare(
     return _streamed(source, policy, chosen, reason, memory, where, seed, threads, progress)
 
 
+def _engine(source: Source, policy: Policy, asked: str, memory: int | None) -> tuple[str, str]:
+    """The engine, and why."""
+    size = _size(source, policy) if asked in ("auto", "memory") else 0
+    name, reason = choose_engine(source.rows or 0, size, memory=memory, asked=asked)
+    if source.frame is not None and asked == "auto" and not ENGINES[name].in_memory:
+        name = Spark.name
+    return name, reason
+
+
+def decided(policy: Policy, source: Source, engine: str, *, recoding: bool) -> tuple[Policy, Source]:
+    """The policy with a method in place of ``auto``, and the source with a note that says which and why."""
+    if not isinstance(policy.method, Auto):
+        return policy, source
+    chosen = policy.method.choose(policy, in_memory=ENGINES[engine].in_memory, recoding=recoding)
+    return policy.but(method=chosen.method), replace(source, notes=(*source.notes, chosen.note))
+
+
+def method_for(policy: Policy, engine: str | None, *, recoding: bool) -> Method:
+    """The method that will make the classes, as far as that is known before the table is looked at."""
+    method: Method = policy.method
+    if not isinstance(method, Auto):
+        return method
+    in_memory = (engine or policy.engine.name) in (AnyEngine.name, Memory.name)
+    return method.choose(policy, in_memory=in_memory, recoding=recoding).method
+
+
 def _not_in_memory(
     data: Any, policy: Policy | None, engine: str | None, *, memory: int | None, spill_dir: str | Path | None
 ) -> Any:
     """A table as it was given; the result of a query on disk, where an engine there or a limit is asked for."""
-    asked = ENGINES.get(engine or ("auto" if policy is None else policy.engine.name), Auto)
-    limited = issubclass(asked, OnDisk) or (asked is Auto and memory is not None)
+    asked = ENGINES.get(engine or ("auto" if policy is None else policy.engine.name), AnyEngine)
+    limited = issubclass(asked, OnDisk) or (asked is AnyEngine and memory is not None)
     if not limited or isinstance(data, str | Path | Source):
         return data
     from rothko.data.source.frames import is_query
@@ -289,6 +321,7 @@ def _spread(
 
     def certify(checked: Verification, lost: Loss) -> Certificate:
         notes = (*source.notes, *grown.notes)
+        lost = recounted(lost, checked.sizes)
         return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=grown.io(), key=key)
 
     return Spread(grown, policy, source, certify, make, spill)
@@ -308,6 +341,7 @@ def _streamed(
 
     def certify(checked: Verification, lost: Loss) -> Certificate:
         notes = (*source.notes, *run.notes, *said_of_people(policy))
+        lost = recounted(lost, checked.sizes)
         return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=run.io())
 
     return Stream(
@@ -353,8 +387,9 @@ def _anatomized(
 
 
 def in_memory(source: Source, policy: Policy, *, seed: int = 0, threads: int = 1) -> Release:
-    """The flow up to verification by the engine ``memory``, whichever the policy asks for."""
+    """The flow up to verification by the engine ``memory``, whichever the policy asks for; ``auto`` has a recoding."""
     refuse_anatomy(policy.method, "This")
+    policy, source = decided(policy, source, Memory.name, recoding=True)
     match(source.names, policy, source.label)
     return _made(source, policy, "asked for", seed, Secret.of(None), threads, None, silent)
 

@@ -284,6 +284,25 @@ def test_hierarchies() -> None:
     assert short("birth", [datetime.datetime(1950 + i, 1, 1) for i in some(60)]) == {"dates": ["day", "month", "year"]}
 
 
+@pytest.mark.parametrize(
+    "name", ["race", "SEX", "region", "state_code", "marital-status", "Familienstand", "occ industry"]
+)
+def test_whole_numbers_of_what_has_no_order_are_labels(name: str) -> None:
+    found = look(name, some(9))
+    assert found.column.type == "text"
+    assert found.column.hierarchy is None
+    assert "labels without an order" in found.why
+
+
+@pytest.mark.parametrize("name", ["age", "children", "years_in_state", "region_population", "education"])
+def test_whole_numbers_of_what_is_counted_keep_their_order(name: str) -> None:
+    assert look(name, some(9)).column.type == "auto"
+
+
+def test_many_whole_numbers_are_no_labels() -> None:
+    assert look("region", some(101)).column.type == "auto"
+
+
 def test_a_postal_code_keeps_its_zeros(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("zip,age\n" + "".join(f"0213{i % 7},{i % 30}\n" for i in range(ROWS)), encoding="utf-8")

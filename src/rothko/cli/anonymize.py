@@ -44,7 +44,7 @@ def anonymize(
     aggregate: options.Aggregate = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", help="The algorithm.", autocompletion=options.method_names, show_default="mondrian"),
+        typer.Option("--method", help="The algorithm.", autocompletion=options.method_names, show_default="auto"),
     ] = None,
     option: options.MethodOption = None,
     relaxed: Annotated[
@@ -115,7 +115,7 @@ def anonymize(
     workload of a policy file.
     """
     from rothko.cli import console
-    from rothko.flow import prepare, reported, where_it_lies
+    from rothko.flow import method_for, prepare, reported, where_it_lies
     from rothko.policy.asked import Asked
     from rothko.policy.draft import as_policy
     from rothko.release.place import place_of
@@ -124,16 +124,21 @@ def anonymize(
         raise InputError("--recoding and --no-recoding exclude each other; give one of them.")
     csv = text.options()
     words = unfiled.words() | options.workload(classify, regress, select, aggregate)
-    words |= {"method": method, "publish": publish}
+    own = option or relaxed or minimum_gain is not None or force
+    # Options of a method that is not named are those of mondrian.
+    chosen = ("mondrian" if own else "auto") if policy is None else None
+    words |= {"method": method or chosen, "publish": publish}
     known = None if policy is None else as_policy(policy)
     there = where_it_lies(data, known, engine, spark_master=spark_master, csv=csv)
     table = Asked.of(there, known, words, csv=csv)
     gain = options.number("--minimum-gain", minimum_gain, 0)
     given = options.parameters("--option", option, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
     asked = _with_options(table.policy, given)
+    to_be = recoding is not None
+    makes = method_for(asked, engine, recoding=to_be)
     place = place_of(
-        out, data, asked, recoding=False if no_recoding or not asked.method.recodes else recoding or True,
-        two_tables=asked.method.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
+        out, data, asked, recoding=False if no_recoding or not makes.recodes else recoding or True,
+        two_tables=makes.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
         in_parts=there is not data, report=report, reporter=reported,
     )  # fmt: skip
     if policy is None:  # only now: it takes a pass over the data
@@ -143,7 +148,7 @@ def anonymize(
     with console.progress(quiet=as_json) as told:
         release = prepare(
             table.source, asked, engine=engine, seed=seed, key=options.key(key_file), threads=threads, memory=memory,
-            spill_dir=spill_dir, progress=told,
+            spill_dir=spill_dir, progress=told, recoding=to_be,
         )  # fmt: skip
         told("save", 0, 1)
         saved = release.save(place)
@@ -167,6 +172,8 @@ def _with_options(policy: Policy, given: dict[str, Any]) -> Policy:
     if not given:
         return policy
     method = policy.method
+    if method.name == "auto":
+        raise InputError(f"method: auto has no option {next(iter(given))!r}; say with --method which method takes it.")
     return policy.but(method={method.name: {p.name: getattr(method, p.name) for p in fields(method)} | given})
 
 

@@ -146,7 +146,7 @@ def losses(lost: Loss) -> Table:
     """Loss in numbers."""
     from rothko.metrics.registry import METRICS
 
-    tellers = [METRICS[name].told for name in ("gcp", "classes", "discernibility", "ncp")]
+    tellers = [METRICS[name].told for name in ("gcp", "classes", "suppressed", "discernibility", "ncp")]
     rows = [row for told in tellers if told is not None for row in told(lost)]
     teller = METRICS["bound"].told
     if lost.bound is not None and teller is not None:

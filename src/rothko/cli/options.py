@@ -38,8 +38,9 @@ def _noted(parameter: typer.CallbackParam, given: bool) -> bool:
 def method_names() -> list[str]:
     """What a shell completes ``--method`` to."""
     from rothko.methods import METHODS
+    from rothko.methods.auto import Auto
 
-    return list(METHODS)
+    return [Auto.name, *METHODS]
 
 
 def set_method_names() -> list[str]:

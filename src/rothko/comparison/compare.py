@@ -24,6 +24,7 @@ from rothko.engines.plan import as_bytes
 from rothko.errors import PolicyError, RothkoError
 from rothko.flow import feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
+from rothko.methods.auto import Auto
 from rothko.methods.classes import Classes
 from rothko.methods.layout import fewest
 from rothko.metrics.loss import loss
@@ -38,6 +39,7 @@ from rothko.privacy.requirement import Requirement, number
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, count_threads, silent
 from rothko.release.loss import Bound, Loss
+from rothko.release.publish import alike, publish
 from rothko.secret import Secret
 
 CELLS = 1 << 24
@@ -374,7 +376,8 @@ class TableBench(Bench[Policy, Classes, TableTrial]):
             return grouped(encoded, asked, seed=seed, secret=Secret.of(None), threads=cores, progress=report)
 
         def measure(asked: Policy, made: Classes) -> Mapping[str, Any]:
-            lost = loss(encoded.lines, made.widths(encoded.lines), made.sizes)
+            shown = publish(encoded, made, asked.publish, workload=asked.workload, threads=cores)
+            lost = loss(encoded.lines, made.widths(encoded.lines), made.sizes, alike(shown))
             broken = unmet(encoded, made, asked.privacy)
             if broken:
                 raise UnkeptError(f"The classes do not satisfy {broken[0].describe()}: a bug in rothko.")
@@ -451,6 +454,7 @@ def _methods(policy: Policy, asked: Sequence[Any]) -> dict[str, Any]:
     """What each method is called in the results → the method; the policy's own keeps its options."""
 
     def read(one: Any) -> Any:
-        return policy.method if one == policy.method.name else policy.but(method=one).method
+        method = policy.method if one == policy.method.name else policy.but(method=one).method
+        return method.choose(policy).method if isinstance(method, Auto) else method
 
     return each_once(asked, read, "mondrian and hilbert")

@@ -22,7 +22,9 @@ class Grouping(NamedTuple):
     gcp: float
     """Their mean, by the weights of the columns."""
     sizes: NDArray[np.integer]
-    """Records in each class."""
+    """Records in each class; classes that publish the same are one."""
+    suppressed: int = 0
+    """Records that lose everything."""
 
 
 def average_class_size(classes: Grouping) -> float:

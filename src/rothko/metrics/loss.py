@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ from rothko.release.loss import Loss, TaskLoss
 from rothko.workload.tasks import Task
 
 
-def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.integer]) -> Loss:
+def loss(
+    lines: Sequence[Line],
+    widths: NDArray[np.float64],
+    sizes: NDArray[np.integer],
+    shown: NDArray[np.integer] | None = None,
+) -> Loss:
     """The loss of classes.
 
     Parameters
@@ -27,8 +33,28 @@ def loss(lines: Sequence[Line], widths: NDArray[np.float64], sizes: NDArray[np.i
         (classes, lines): the NCP of each class on each line.
     sizes
         Records in each class.
+    shown
+        A number from 0 on for what each class publishes, the same for the same: to a reader these are one class. None
+        where no two publish the same.
     """
-    return _measured(Grouping(*penalties(lines, widths, sizes), sizes))
+    alike = sizes if shown is None else np.bincount(shown, weights=sizes).astype(np.int64)
+    telling = [i for i, line in enumerate(lines) if line.size > 1]
+    silent = (widths[:, telling] == 1).all(axis=1) & bool(telling)
+    return _measured(Grouping(*penalties(lines, widths, sizes), alike, int(sizes[silent].sum())))
+
+
+def recounted(lost: Loss, sizes: Mapping[int, int]) -> Loss:
+    """The same loss with other classes: how many there are of each size.
+
+    Parts of a table may have classes that publish the same, and are one class of the release.
+
+    >>> from rothko.data.line import Kind
+    >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0]), missing=False)
+    >>> recounted(loss([line], np.array([[0.5], [0.5]]), np.array([3, 1])), {4: 1}).classes
+    1
+    """
+    found = Grouping(lost.ncp, lost.gcp, np.repeat([*sizes], [*sizes.values()]), lost.suppressed)
+    return replace(lost, **{name: metric.compute(found) for name, metric in OF_CLASSES.items()})
 
 
 def loss_of_groups(names: Sequence[str], sizes: NDArray[np.integer]) -> Loss:

@@ -28,6 +28,7 @@ from rothko.policy.policy import Policy
 from rothko.release.large_class import Sums
 from rothko.release.loss import ClassifyLoss, Loss, RegressLoss, SelectLoss, TaskLoss
 from rothko.release.measured import Shown
+from rothko.release.publish import alike
 from rothko.workload.tasks import Aggregate, Classify, Model
 
 
@@ -44,7 +45,7 @@ class Lost(NamedTuple):
         times: NDArray[np.int64] | None = None,
     ) -> Lost:  # fmt: skip
         """Measure some classes: their records, the class of each, what classes show; how often each record occurs."""
-        lost = loss(encoded.lines, partition.widths(encoded.lines), partition.sizes)
+        lost = loss(encoded.lines, partition.widths(encoded.lines), partition.sizes, alike(published))
         if not policy.workload:
             return cls(lost)
         view = View.of(encoded, partition, classes, published, policy, times)

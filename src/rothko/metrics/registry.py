@@ -75,6 +75,10 @@ METRICS: dict[str, Metric] = {
             bounds=(None, None),
         ),
         Metric(
+            "suppressed", "classes", lambda classes: classes.suppressed, lambda values, _: sum(values),
+            bounds=(0, None), told=told.suppressed,
+        ),
+        Metric(
             "ncp", "classes", lambda classes: classes.ncp, grouping.mean_by_column, bounds=(0, 1), told=told.ncp,
             many=True, reference="Ghinita, Karras, Kalnis, Mamoulis, VLDB 2007",
         ),

@@ -88,6 +88,12 @@ def classes(lost: Loss) -> list[Row]:
     return [Row("classes", whole(lost.classes), sizes, tuple(lost.class_sizes.values()))]
 
 
+def suppressed(lost: Loss) -> list[Row]:
+    """Records of which nothing is said, where there are any."""
+    told = "records show nothing: * or the whole range throughout"
+    return [Row("suppressed", whole(lost.suppressed), told)] if lost.suppressed else []
+
+
 def discernibility(lost: Loss) -> list[Row]:
     """Over all classes."""
     return [Row("discernibility", whole(lost.discernibility), "Σ of squared class sizes")]

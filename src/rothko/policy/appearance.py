@@ -18,7 +18,17 @@ from rothko.data.line import as_text
 from rothko.data.schema import Role
 from rothko.data.typed import read_as
 from rothko.errors import InputError
-from rothko.policy.column_names import ABOUT, IDENTIFIERS, KNOWN, MEASURES, POSTAL, SENSITIVE, WEIGHTS, named
+from rothko.policy.column_names import (
+    ABOUT,
+    IDENTIFIERS,
+    KNOWN,
+    MEASURES,
+    NOMINAL,
+    POSTAL,
+    SENSITIVE,
+    WEIGHTS,
+    named,
+)
 
 TOKENS = ("?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".", "-", "*", "")
 """Taken for missing in any text; blanks around them do not count."""
@@ -42,6 +52,10 @@ ENOUGH = 50
 """Fewer values than this say nothing about uniqueness, and fewer dates need no calendar."""
 READABLE = 12
 """The most labels that a person reads in a set, and letters in a token."""
+MOST_LABELS = 100
+"""The most whole numbers that are taken for labels: states, counties of a state, branches of industry."""
+NOT_LABELS = r"age|year|number of|no of|num"
+"""Words beside which a number is one, whatever it is of: `years in state`."""
 UNKNOWN = "not recognised, so generalised to be on the safe side"
 
 
@@ -241,6 +255,12 @@ def role_of(look: Look) -> tuple[Role, str]:
     if unique:
         return Role.IDENTIFIER, f"differs between nearly all records ({share:.0%} distinct), so it leads to one person"
     return Role.QUASI_IDENTIFIER, UNKNOWN
+
+
+def are_labels(look: Look) -> bool:
+    """Tell whether whole numbers stand for labels without an order: few of them, of what has none by its name."""
+    counts = named(MEASURES, look.name) or named(NOT_LABELS, look.name)
+    return look.whole and len(look.values) <= MOST_LABELS and bool(named(NOMINAL, look.name)) and not counts
 
 
 def _number_records(numbers: pa.Array) -> bool:

@@ -71,6 +71,13 @@ KNOWN = {
     r"height|weight|eye|hair|vehicle|car|military|veteran": "what can be seen",
 }
 """Pattern → what it is, and others may know it."""
+NOMINAL = (
+    r"race|racial|rasse|ethnic|ethnicity|ethnie|hispanic|sex|gender|geschlecht|sexe|sexo|genero|region|state|county|"
+    r"province|district|country|nation|bundesland|landkreis|staat|marital|familienstand|zivilstand|occupation|"
+    r"profession|beruf|religion|konfession|national|nationality|nativity|citizen|citizenship|staatsangehorigkeit|industry|"
+    r"branche|wirtschaftszweig|language|sprache|relationship|work ?class|origin|herkunft|ancestry"
+)
+"""Names of what has no order, so that whole numbers there are codes, and no number lies between two of them."""
 WEIGHTS = r"fnlwgt|p?wgtp?|(instance|sample|sampling|survey|person|household|final|analysis|design) (weight|wt)"
 MEASURES = (
     r"salary|income|wage|weight|height|amount|price|cost|value|balance|revenue|sale|payment|fee|tax|gain|loss|total|"

@@ -32,6 +32,7 @@ from rothko.policy.appearance import (
     UNKNOWN,
     Look,
     are_codes,
+    are_labels,
     default_k,
     look_at_all,
     role_of,
@@ -182,6 +183,7 @@ def draft(
     policy = Policy(
         columns={p.name: p.column for p in proposals},
         privacy=tuple(privacy),
+        method="auto",
         missing=tuple(dict.fromkeys((*given, *found))),
         input=InputForm(decimal=spelled.decimal) if source.form is None else InputForm.of(source.form),
     )
@@ -223,6 +225,8 @@ def _generalised(look: Look, read_as: str) -> tuple[dict[str, Any], str]:
         if distinct > READABLE:
             return {**read, "hierarchy": "auto"}, "; grouped by the alphabet, so name a better hierarchy if you can"
         return read, ""
+    if are_labels(look):
+        return {"type": "text"}, "; whole numbers that stand for labels without an order, by its name"
     read = {} if read_as == "auto" else {"type": read_as}
     if look.kind in PERIODS and distinct > ENOUGH:
         return {**read, "hierarchy": {"dates": PERIODS[look.kind]}}, f"; grouped by {', '.join(PERIODS[look.kind])}"

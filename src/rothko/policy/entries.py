@@ -32,10 +32,11 @@ def tasks() -> dict[str, Any]:
 
 
 def methods() -> dict[str, Any]:
-    """The methods by their name."""
+    """The methods by their name, and what chooses one."""
     from rothko.methods import METHODS
+    from rothko.methods.auto import Auto
 
-    return dict(METHODS)
+    return {**METHODS, Auto.name: Auto}
 
 
 def engines() -> dict[str, Any]:

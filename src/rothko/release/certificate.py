@@ -103,7 +103,6 @@ class Certificate(Sealed):
     seed: int
     engine: str
     engine_reason: str
-    suppressed: int = 0
     io: Io | None = None
     """What the engine read and wrote; None for the one in memory."""
     key: str | None = None
@@ -131,7 +130,7 @@ class Certificate(Sealed):
             "requirements": [finding.to_dict() for finding in self.verification.findings],
             "rows": self.verification.rows,
             "classes": self.verification.classes,
-            "suppressed": self.suppressed,
+            "suppressed": self.loss.suppressed,
             "columns": list(self.verification.columns),
             # Where the extremes of a column are not shown, a share of its range with many digits would tell that range.
             "loss": self.loss.to_dict(digits=2 if self.policy.publish in ("region", "mean") else 6),

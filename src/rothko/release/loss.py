@@ -221,6 +221,8 @@ class Loss:
     largest_class: int
     class_sizes: dict[str, int]
     """How many classes there are of each size, in ranges that double."""
+    suppressed: int = 0
+    """Records that show nothing of any quasi-identifier: ``*``, or the whole range."""
     workload: tuple[TaskLoss, ...] = ()
     """What was lost for each task of the workload."""
     survey: tuple[Score, ...] = ()
@@ -262,6 +264,7 @@ class Loss:
             "smallest_class": self.smallest_class,
             "largest_class": self.largest_class,
             "class_sizes": self.class_sizes,
+            "suppressed": self.suppressed,
             "workload": [task.to_dict() for task in self.workload],
         }
         if self.survey:

@@ -20,7 +20,7 @@ the *mean* (``age_mean``) for SUM and AVG. They too are missing where the class 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -118,6 +118,20 @@ def publish(
 
     columns = each(one, range(len(encoded.lines)), threads)
     return {line.name: column for line, column in zip(encoded.lines, columns, strict=True)}
+
+
+def alike(published: Mapping[str, Sequence[Published]]) -> NDArray[np.int64]:
+    """A number from 0 on for each class, the same for those that publish the same: to a reader they are one.
+
+    >>> shown = Published("age", pa.array(["*"]), np.array([0, 0]))
+    >>> alike({"age": [shown]}).tolist()
+    [0, 0]
+    """
+    columns = [column.of_class.astype(np.int64) for columns in published.values() for column in columns]
+    found = columns[0]
+    for key in columns[1:]:
+        found = np.unique(found, return_inverse=True)[1] * (int(key.max(initial=0)) + 1) + key
+    return np.unique(found, return_inverse=True)[1]
 
 
 @singledispatch

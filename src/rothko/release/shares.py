@@ -23,7 +23,7 @@ from rothko.methods.curve.curve import hilbert_order
 from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Statistics
-from rothko.release.publish import publish
+from rothko.release.publish import alike, publish
 
 CELLS = 1 << 22
 """How many counts are looked at in one go."""
@@ -36,7 +36,7 @@ def with_shares(encoded: Encoded, partition: Classes, policy: Policy, *, threads
         return partition
     made, place = partition.classes, np.empty(0, dtype=np.int64)
     while True:
-        shown = _shown(encoded, partition, policy, threads)
+        shown = alike(publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads))
         bad = _violating(encoded, shown[partition.class_of()], int(shown.max()) + 1, asked)
         if not bad.any():
             break
@@ -52,13 +52,6 @@ def with_shares(encoded: Encoded, partition: Classes, policy: Policy, *, threads
     why = " and ".join(requirement.describe() for requirement in asked)
     note = f"Of {made:,} classes {partition.classes:,} are left, merged until shares of people met {why}."
     return replace(partition, notes=(*partition.notes, note))
-
-
-def _shown(encoded: Encoded, partition: Classes, policy: Policy, threads: int) -> NDArray[np.int64]:
-    """Of each class a number, the same for those that publish the same."""
-    published = publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads)
-    labels = [column.of_class for columns in published.values() for column in columns]
-    return np.unique(np.stack(labels, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _violating(

@@ -11,8 +11,9 @@ Where people are counted, the table must have the column that says whose a recor
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -142,6 +143,8 @@ class Verification:
     """Of all rows, where it was asked for."""
     true: bool = False
     """Whether the rows were compared with the original, and are those of its records (:mod:`rothko.release.truth`)."""
+    sizes: Mapping[int, int] = field(default_factory=dict, repr=False, compare=False)
+    """How many classes there are of each size."""
 
     @property
     def holds(self) -> bool:
@@ -275,8 +278,9 @@ def together(parts: Sequence[Verification]) -> Verification:
         marks = None
         if first.fingerprint is not None and other.fingerprint is not None:
             marks = first.fingerprint + other.fingerprint
+        sizes = dict(Counter(first.sizes) + Counter(other.sizes))
         first = Verification(
-            first.rows + other.rows, first.columns, first.classes + other.classes, findings, marks
+            first.rows + other.rows, first.columns, first.classes + other.classes, findings, marks, sizes=sizes
         )  # fmt: skip
     return first
 
@@ -314,6 +318,7 @@ def _verify(
         groups.setdefault(over, []).append(requirement)
     rows = classes = 0
     found: Fingerprint | None = None
+    sizes: dict[int, int] = {}
     for over, members in groups.items():
         by = [_number_of(column, columns) for q in over for column in quasi_identifiers[q]]
         for (column, needs), about in _by_statistics(members).items():
@@ -331,11 +336,18 @@ def _verify(
             [(rows, count)] = connection.execute("SELECT coalesce(sum(size), 0), count(*) FROM class").fetchall()
             if over == everything:
                 classes = count
+                sizes = sizes or _sizes(connection)
                 found = found or fingerprint(connection, "class")
                 counting = replace(counting, marks=NO_MARKS)  # once is enough
             for requirement in about:
                 findings[requirement] = _find(connection, requirement, domain, count)
-    return Verification(rows, columns, classes, tuple(findings[requirement] for requirement in asked), found)
+    held = tuple(findings[requirement] for requirement in asked)
+    return Verification(rows, columns, classes, held, found, sizes=sizes)
+
+
+def _sizes(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    """How many classes there are of each size."""
+    return dict(connection.execute("SELECT size, count(*) FROM class GROUP BY size ORDER BY size").fetchall())
 
 
 def _parts(requirements: Sequence[Requirement], owner: str | None) -> tuple[Requirement, ...]:

@@ -66,7 +66,7 @@ def holds(released: Released) -> Section:
                 if certificate["true_to_original"]
                 else "."
             ),
-            f"{method}; {certificate['suppressed']:,} records were left out.",
+            f"{method}; {certificate['suppressed']:,} records show nothing of any quasi-identifier.",
         ),
         *(page.note(note) for note in certificate["notes"]),
     ]
