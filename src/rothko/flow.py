@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
 import pyarrow as pa
 
 from rothko.data.encode import Encoded, encode
@@ -29,12 +30,13 @@ from rothko.engines import ENGINES, Engine
 from rothko.engines.options import Auto as AnyEngine
 from rothko.engines.options import Memory, OnDisk, RothkoS, Spark
 from rothko.engines.plan import as_bytes, check_fits, choose_engine
-from rothko.errors import InfeasibleError, InputError, PrivacyWarning, TooLargeError
+from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING
 from rothko.methods.anatomy import refuse as refuse_anatomy
 from rothko.methods.auto import Auto
 from rothko.methods.classes import Classes
 from rothko.methods.method import Method
+from rothko.methods.suppress import Spared, spare
 from rothko.methods.ties import with_hidden_ties
 from rothko.metrics.loss import loss_of_groups, recounted
 from rothko.metrics.meter import LossMeter, Lost
@@ -107,7 +109,7 @@ def anonymize(
     qi, sensitive, drop, keep, keep_rest, k, l, missing, types, hierarchies
         What :meth:`rothko.Policy.quick` takes: ``qi=["age", "zip"], sensitive="disease", drop="name", k=10``. Every
         column must be named, or ``keep_rest=True`` be said.
-    classify, regress, select, aggregate, workload, method, publish
+    classify, regress, select, aggregate, workload, method, suppress, publish
         The same; they go with a policy, too: tasks are added to its own, the others take the place of its own.
     engine
         Overrides the policy's engine.
@@ -196,6 +198,7 @@ def prepare(
     name, reason = _engine(source, policy, asked, memory)
     undecided = (policy, source)
     policy, source = decided(*undecided, name, recoding=recoding)
+    refuse_suppression(policy, name, reason)
     if ENGINES[name].in_memory:
         try:
             if policy.method.two_tables:
@@ -208,6 +211,7 @@ def prepare(
                 raise
             name, reason = RothkoS.name, error.why
             policy, source = decided(*undecided, name, recoding=recoding)
+            refuse_suppression(policy, name, reason)
     chosen: Engine = policy.engine if policy.engine.name == name else ENGINES[name]()
     chosen.check(policy, reason)
     where = None if spill_dir is None else Path(spill_dir)
@@ -390,6 +394,7 @@ def in_memory(source: Source, policy: Policy, *, seed: int = 0, threads: int = 1
     """The flow up to verification by the engine ``memory``, whichever the policy asks for; ``auto`` has a recoding."""
     refuse_anatomy(policy.method, "This")
     policy, source = decided(policy, source, Memory.name, recoding=True)
+    refuse_suppression(policy, Memory.name, "asked for")
     match(source.names, policy, source.label)
     return _made(source, policy, "asked for", seed, Secret.of(None), threads, None, silent)
 
@@ -405,28 +410,61 @@ def _made(
     _look_alike(encoded, policy)
     check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
-        partition = _partition(encoded, policy, seed, secret, threads, progress)
+        spared = _partition(encoded, policy, seed, secret, threads, progress)
+    partition, left_out, silent = spared.classes, 0, None
+    if len(spared.stay) < encoded.rows:
+        silent = partition.classes if spared.starred else None
+        if not spared.starred:
+            left_out = encoded.rows - len(spared.stay)
+            table, values = table.take(spared.stay), values.take(spared.stay)
     with timed(timings, "publish"):
         progress("publish", 0, 1)
         kept = table.select([n for n in source.names if n in policy.sensitive + policy.kept])
         refuse_unions(kept.schema)
-        published, classes = published_classes(encoded, partition, kept, policy, threads=threads)
+        shown, classes = published_classes(spared.encoded, partition, kept, policy, threads=threads)
+        published, sizes = shown, partition.sizes
+        if silent is not None:
+            published = {name: tuple(one.with_silence() for one in columns) for name, columns in shown.items()}
+            classes = spared.with_silent(classes, encoded.rows)
+            sizes = np.append(sizes, encoded.rows - len(spared.stay))
         held = {line.name: Values.of(values[line.name]) for line in encoded.lines}
         told = Told.of(source.names, published, kept, classes)
-        truth = Truth(told, held, encoded.lines, published, by_column=partition.by_column, threads=threads)
+        truth = Truth(
+            told, held, encoded.lines, published, by_column=partition.by_column, silent=silent, threads=threads
+        )
         rows = released_rows(published, classes, kept, source.names, policy, seed=seed, threads=threads)
         progress("publish", 1, 1)
     with timed(timings, "measure"):
-        recoding = recoding_behind(partition, encoded, rows.published, policy)
-        lost = Lost.by(encoded, partition, classes, rows.published, policy).public()
+        recoding = recoding_behind(partition, spared.encoded, shown, policy)
+        if len(spared.stay) < encoded.rows:
+            lost = Lost.with_suppressed(encoded, partition, sizes, published, left_out)
+        else:
+            lost = Lost.by(encoded, partition, classes, rows.published, policy).public()
     people = None
     if policy.owner is not None:
         people = People(*shown_with(values[policy.owner], published, kept, classes, policy))
-    notes = (*source.notes, *partition.notes, *said_of_people(policy))
-    unchecked = Verification(encoded.rows, tuple(rows.columns), partition.classes, ())
+    notes = (*source.notes, *partition.notes, *said_of_people(policy), *_said_of_suppression(spared, encoded, policy))
+    unchecked = Verification(len(classes), tuple(rows.columns), len(sizes), ())
     key = None if policy.method.recodes else secret.origin
-    certificate = Certificate(policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, key=key)
-    return Release(certificate, recoding, rows, truth, partition.sizes, source, threads, people)
+    certificate = Certificate(
+        policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, left_out=left_out, key=key
+    )
+    return Release(certificate, recoding, rows, truth, sizes, source, threads, people)
+
+
+def _said_of_suppression(spared: Spared, encoded: Encoded, policy: Policy) -> tuple[str, ...]:
+    """How many records were suppressed, and what became of them."""
+    if policy.suppress is None:
+        return ()
+    away, most = encoded.rows - len(spared.stay), policy.suppress.limit(encoded.rows)
+    if not away:
+        return (f"Suppressed: none of at most {most:,} records, for none would spare the others more than it loses.",)
+    told = f"Suppressed: {away:,} of at most {most:,} records, which lose everything"
+    if spared.starred:
+        return (f"{told}; they show * throughout.",)
+    if policy.suppress.becomes == "left-out":
+        return (f"{told}; they are left out.",)
+    return (f"{told}; they are left out, for as a class of their own they do not meet what is asked.",)
 
 
 def read_encoded(
@@ -503,18 +541,45 @@ def feasible(encoded: Encoded, rows: int, policy: Policy) -> None:
                 raise InfeasibleError(f"This table cannot meet {requirement.describe()}: {part.infeasible(whole)}.")
 
 
-def _partition(
-    encoded: Encoded, policy: Policy, seed: int, secret: Secret, threads: int, progress: Progress
-) -> Classes:
+def _partition(encoded: Encoded, policy: Policy, seed: int, secret: Secret, threads: int, progress: Progress) -> Spared:
+    """The classes, and the records that are suppressed."""
     done = 0
 
     def report(records: int) -> None:
         nonlocal done
         done += records
-        progress("partition", done, encoded.rows)
+        progress("partition", min(done, encoded.rows), encoded.rows)
+
+    def group(some: Encoded) -> Classes:
+        nonlocal done
+        done = 0
+        return grouped(some, policy, seed=seed, secret=secret, threads=threads, progress=report)
 
     progress("partition", 0, encoded.rows)
-    return grouped(encoded, policy, seed=seed, secret=secret, threads=threads, progress=report)
+    if policy.suppress is None:
+        return Spared.none(encoded, group(encoded))
+    most = policy.suppress.limit(encoded.rows)
+    return spare(encoded, policy.privacy, group, most=most, starred=policy.suppress.becomes == "star")
+
+
+def refuse_suppression(policy: Policy, engine: str, reason: str) -> None:
+    """Refuse what records cannot be suppressed for."""
+    if policy.suppress is None:
+        return
+    why = None
+    if not ENGINES[engine].in_memory:
+        chosen = reason if reason == "asked for" else f"chosen: {reason}"
+        why = f"looks at all records at once, in memory, and engine {engine} was {chosen}; raise {said('--memory')}"
+    elif policy.method.two_tables:
+        why = f"spares what classes show, and {policy.method.name} shows exact values; use another method"
+    elif policy.owner is not None:
+        why = f"counts records, and people are counted here (of: {policy.owner}); count records"
+    elif policy.workload:
+        why = f"spares what all quasi-identifiers lose, and a workload is asked for ({policy.workload[0].describe()})"
+    elif policy.publish == "region":
+        why = "hides values, and publish: region shows at which of all values regions begin; publish a range"
+    if why is not None:
+        raise PolicyError(f"suppress {why}, or leave out suppress.")
 
 
 def grouped(

@@ -27,14 +27,15 @@ from rothko.comparison.compare import (
     bisect,
     compare,
     most_private,
-    unmet,
 )
 from rothko.comparison.trials import as_csv
 from rothko.errors import InputError, MissingExtraError, OutputError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS
+from rothko.methods import unmet as unmet_module
 from rothko.methods.classes import LocalClasses
 from rothko.methods.method import LocalMethod
+from rothko.methods.unmet import unmet
 from rothko.privacy import AlphaK, EntropyLDiversity, FrequencyLDiversity, KAnonymity
 from rothko.release.loss import Loss
 
@@ -186,7 +187,7 @@ def test_classes_are_checked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = asking(POLICY, "l", 3)
     bench = TableBench.of(PEOPLE, policy)
     made = bench.group(policy, lambda _: None)
-    monkeypatch.setattr(comparison, "CELLS", 60)
+    monkeypatch.setattr(unmet_module, "CELLS", 60)
     assert unmet(bench.encoded, made, policy.privacy) == []
     # The last class has one record too few for a k of its size and one more.
     smallest = int(made.sizes.min())

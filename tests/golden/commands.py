@@ -138,7 +138,10 @@ def commands() -> Iterator[Case]:
     def in_another_form(run: Run) -> None:
         source, drafted, made = run.data / "comma.csv", run.out / "drafted.yaml", run.out / "release.csv"
         run.command("draft", "draft", source, "--out", drafted)
-        run.command("anonymize", "anonymize", source, "--policy", drafted, "--out", made, "--threads", run.threads)
+        run.command(
+            "anonymize", "anonymize", source, "--policy", drafted, "--out", made, "--threads", run.threads,
+            "--key-file", run.data / "key",
+        )  # fmt: skip
         run.command("check", "check", made, "--policy", drafted, "--json")
         run.command("measure", "measure", source, made, "--policy", drafted, "--json")
         run.file(drafted)

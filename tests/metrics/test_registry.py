@@ -23,7 +23,7 @@ def named(needs: str) -> set[str]:
 
 
 def test_a_loss_has_the_metrics_of_classes_and_of_tasks() -> None:
-    assert named("classes") == {field.name for field in fields(Loss)} - {"workload", "survey"}
+    assert named("classes") == {field.name for field in fields(Loss)} - {"workload", "survey", "bound"}
     assert named("task") == set(TASKS)
 
 

@@ -57,7 +57,7 @@ def test_what_is_said_to_draft_is_said_to_no_command_again(name: str, folder: Pa
     [following] = [line.removeprefix("Next: ") for line in ran.out.splitlines() if line.startswith("Next: ")]
     program, *words = shlex.split(following)
     assert program == "rothko"
-    ran = rothko(*words)
+    ran = rothko(*words, "--recoding", "release-recoding")
     assert ran.code == 0, ran.err
     for command in (
         ["check", "release/release.csv"],

@@ -75,7 +75,7 @@ def test_no_command_needs_to_be_told_again(folder: Path, rothko: Rothko) -> None
     assert written["geburt"]["type"] == {"date": "%d.%m.%Y"}
     assert written["groesse"]["type"] == written["gehalt"]["type"] == "number"
     for command in (
-        ["anonymize", "people.csv", "--out", "release.csv"],
+        ["anonymize", "people.csv", "--out", "release.csv", "--recoding", "release-recoding"],
         ["check", "release.csv"],
         ["measure", "people.csv", "release.csv"],
         ["compare", "people.csv", "--method", "mondrian", "--k", "5"],

@@ -52,6 +52,23 @@ def anonymize(
     ] = False,
     minimum_gain: options.MinimumGain = None,
     force: Annotated[bool, typer.Option("--force", help="Let topdown take more than 100,000 records.")] = False,
+    suppress: Annotated[
+        str | None,
+        typer.Option(
+            "--suppress",
+            help="Records that may be suppressed so that others lose less: a share, such as 0.02, or a number.",
+            show_default="none",
+        ),
+    ] = None,
+    suppress_as: Annotated[
+        str | None,
+        typer.Option(
+            "--suppress-as",
+            help="What becomes of them: star (* in every quasi-identifier) or left-out.",
+            autocompletion=lambda: ["star", "left-out"],
+            show_default="star",
+        ),
+    ] = None,
     publish: Annotated[
         str | None,
         typer.Option(
@@ -127,7 +144,7 @@ def anonymize(
     own = option or relaxed or minimum_gain is not None or force
     # Options of a method that is not named are those of mondrian.
     chosen = ("mondrian" if own else "auto") if policy is None else None
-    words |= {"method": method or chosen, "publish": publish}
+    words |= {"method": method or chosen, "publish": publish, "suppress": options.suppressed(suppress, suppress_as)}
     known = None if policy is None else as_policy(policy)
     there = where_it_lies(data, known, engine, spark_master=spark_master, csv=csv)
     table = Asked.of(there, known, words, csv=csv)

@@ -357,6 +357,25 @@ def number(option: str, text: str | None, least: float) -> float | None:
     return value
 
 
+def suppressed(records: str | None, becomes: str | None) -> Any:
+    """What may be suppressed, as a policy says it.
+
+    >>> suppressed("0.02", None), suppressed("100", "left-out")
+    ({'records': 0.02}, {'records': 100, 'as': 'left-out'})
+    """
+    if records is None:
+        if becomes is not None:
+            raise InputError("--suppress-as goes with --suppress, which says how many records.")
+        return None
+    try:
+        number: float = int(records) if re.fullmatch(r"[+-]?\d+", records) else float(records)
+    except ValueError:
+        raise InputError(
+            f"--suppress must be a share of the records such as 0.02, or a whole number of them, not {records!r}."
+        ) from None
+    return {"records": number} | ({} if becomes is None else {"as": becomes})
+
+
 def count(option: str, text: str) -> int:
     """A number of things, also as 1e6.
 

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Unpack, cast
 
-import numpy as np
-
 from rothko.comparison.trials import Bench, Frontier, Trial, each_once, rounded
 from rothko.data.encode import Encoded
 from rothko.data.schema import match
@@ -27,6 +25,7 @@ from rothko.methods.anatomy import refuse
 from rothko.methods.auto import Auto
 from rothko.methods.classes import Classes
 from rothko.methods.layout import fewest
+from rothko.methods.unmet import unmet
 from rothko.metrics.loss import loss
 from rothko.metrics.registry import COMPARED, METRICS
 from rothko.policy.asked import AnyPolicy, Asked
@@ -35,15 +34,11 @@ from rothko.policy.policy import Policy
 from rothko.policy.varied import By, varied
 from rothko.policy.words import Roles, Words, takes
 from rothko.privacy import FrequencyLDiversity, KAnonymity
-from rothko.privacy.requirement import Requirement, number
-from rothko.privacy.statistics import Statistics
+from rothko.privacy.requirement import number
 from rothko.progress import Progress, count_threads, silent
 from rothko.release.loss import Bound, Loss
 from rothko.release.publish import alike, publish
 from rothko.secret import Secret
-
-CELLS = 1 << 24
-"""Numbers of a histogram that are held at a time while classes are checked."""
 
 
 class UnkeptError(RothkoError):
@@ -369,6 +364,8 @@ class TableBench(Bench[Policy, Classes, TableTrial]):
 
         def check(asked: Policy) -> None:
             refuse(asked.method, "compare")
+            if asked.suppress is not None:
+                raise PolicyError("compare runs methods without suppression; leave out suppress.")
             asked.method.check(asked)
             feasible(encoded, encoded.rows, asked)
 
@@ -430,24 +427,6 @@ def empty(name: str, policy: Policy) -> TableTrial:
         return max((getattr(r, by) for r in policy.privacy if hasattr(r, by)), default=None)
 
     return TableTrial(method=name, k=asked("k"), l=asked("l"), policy=policy)
-
-
-def unmet(encoded: Encoded, partition: Classes, requirements: Sequence[Requirement]) -> list[Requirement]:
-    """The requirements that some class does not satisfy: none, unless a method is broken."""
-    owner = None if encoded.owner is None else encoded.owner.domain.column
-    parts = [part for requirement in requirements for part in requirement.parts(owner)]
-    widest = max((encoded.sensitive[part.column].domain.size for part in parts if part.column is not None), default=1)
-    step = max(1, CELLS // widest)
-    broken = []
-    for first in range(0, partition.classes, step):
-        last = min(first + step, partition.classes)
-        records = partition.order[partition.starts[first] : partition.starts[last]]
-        group = np.repeat(np.arange(last - first), partition.sizes[first:last])
-        columns = {name: column._replace(codes=column.codes[records]) for name, column in encoded.sensitive.items()}
-        people = None if encoded.owner is None else encoded.owner._replace(codes=encoded.owner.codes[records])
-        counted = Statistics.count(group, last - first, columns, parts, people)
-        broken += [part for part in parts if part not in broken and not part.satisfied(counted).all()]
-    return broken
 
 
 def _methods(policy: Policy, asked: Sequence[Any]) -> dict[str, Any]:

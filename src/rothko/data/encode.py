@@ -64,6 +64,25 @@ class Encoded:
         owner = None if self.owner is None else Sensitive(self.owner.codes[records], self.owner.domain)
         return Encoded(self.lines, codes, held(self.sensitive), held(self.targets), features, owner)
 
+    def alone(self, records: NDArray[np.integer]) -> Encoded:
+        """Some of the records as a table of its own: domains have what these have, as often as they do."""
+
+        def among(columns: dict[str, Sensitive]) -> dict[str, Sensitive]:
+            return {name: Sensitive(*_of_some(codes[records], domain)) for name, (codes, domain) in columns.items()}
+
+        assert self.owner is None, "people may have records that are not among them"
+        return replace(self.take(records), sensitive=among(self.sensitive), targets=among(self.targets))
+
+
+def _of_some(codes: Codes, domain: Domain) -> tuple[Codes, Domain]:
+    """The codes of some records in the domain of these alone."""
+    counts = np.bincount(codes, minlength=domain.size)
+    there = np.flatnonzero(counts[:-1])
+    place = np.full(domain.size, len(there), dtype=np.int32)
+    place[there] = np.arange(len(there), dtype=np.int32)
+    values = domain.values.take(pa.array(there))
+    return place[codes], Domain(domain.column, values, np.append(counts[there], counts[-1]))
+
 
 def encode(table: pa.Table, policy: Schema, *, threads: int = 1) -> Encoded:
     """Encode a typed table (see :mod:`rothko.data.typed`)."""

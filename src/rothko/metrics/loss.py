@@ -24,6 +24,8 @@ def loss(
     widths: NDArray[np.float64],
     sizes: NDArray[np.integer],
     shown: NDArray[np.integer] | None = None,
+    *,
+    left_out: int = 0,
 ) -> Loss:
     """The loss of classes.
 
@@ -36,11 +38,15 @@ def loss(
     shown
         A number from 0 on for what each class publishes, the same for the same: to a reader these are one class. None
         where no two publish the same.
+    left_out
+        Records that are in no class, because they do not leave: they lose everything.
     """
     alike = sizes if shown is None else np.bincount(shown, weights=sizes).astype(np.int64)
     telling = [i for i, line in enumerate(lines) if line.size > 1]
     silent = (widths[:, telling] == 1).all(axis=1) & bool(telling)
-    return _measured(Grouping(*penalties(lines, widths, sizes), alike, int(sizes[silent].sum())))
+    everybody = np.append(sizes, left_out), np.vstack([widths, np.ones(len(lines))])
+    penalty = penalties(lines, everybody[1], everybody[0])
+    return _measured(Grouping(*penalty, alike, int(sizes[silent].sum()) + left_out))
 
 
 def recounted(lost: Loss, sizes: Mapping[int, int]) -> Loss:

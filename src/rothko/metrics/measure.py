@@ -89,7 +89,8 @@ def bound_of(pair: Pair, *, seed: int = 0, threads: int | None = None) -> Bound:
 def loss_of(pair: Pair) -> Loss:
     """What a release lost, once it is read beside its original."""
     tasks = tasks_of(pair)
-    return replace(loss(pair.lines, pair.widths, pair.sizes), survey=_scores(pair), workload=tasks)
+    lost = loss(pair.lines, pair.widths, pair.sizes, left_out=pair.left_out)
+    return replace(lost, survey=_scores(pair), workload=tasks)
 
 
 def tasks_of(pair: Pair) -> tuple[TaskLoss, ...]:

@@ -53,6 +53,15 @@ class Lost(NamedTuple):
         tasks = workload_loss(view, policy.workload, selections)
         return cls(replace(lost, workload=tasks), venn_of(view, selections))
 
+    @staticmethod
+    def with_suppressed(
+        encoded: Encoded, partition: Classes, sizes: NDArray[np.int64], published: Shown, left_out: int
+    ) -> Loss:
+        """What is lost where records are suppressed, by a class more than the partition has, or by being left out."""
+        widths = partition.widths(encoded.lines)
+        silent = np.ones((len(sizes) - partition.classes, len(encoded.lines)))
+        return loss(encoded.lines, np.vstack([widths, silent]), sizes, alike(published), left_out=left_out)
+
     def public(self) -> Loss:
         """What of it may go with the release."""
         told = iter([] if self.venn is None else self.venn.tellable(self.loss.smallest_class))

@@ -115,6 +115,11 @@ class Pair:
         """The lines of the quasi-identifiers."""
         return self.encoded.lines
 
+    @property
+    def left_out(self) -> int:
+        """Records of the original that did not leave."""
+        return self.encoded.rows - len(self.classes)
+
     def extents(self) -> list[Extent | None]:
         """What classes may have on each line; None where a mean is all that they show."""
         return [Extent.of(self.shown[line.name], line.size) for line in self.lines]
@@ -189,7 +194,8 @@ def read_pair(
         if name not in shown.names:
             raise PolicyError(f"workload: {shown.label} has no column {name!r}; {nearest(name, shown.names)}")
     published = _read_release(shown, [c for names in columns.values() for c in names], others, policy)
-    if published.num_rows != encoded.rows:
+    allowed = 0 if policy.suppress is None else policy.suppress.limit(encoded.rows)
+    if not 0 <= encoded.rows - published.num_rows <= allowed:
         raise InputError(
             f"{source.label} has {encoded.rows} records and {shown.label} {published.num_rows}; "
             "measure compares a table with its release."

@@ -98,7 +98,7 @@ class Asked:
 
 def _changed(policy: Policy, words: Words) -> Policy:
     """A policy with the tasks, the method, the published form, and the k and l that words ask for."""
-    changes = {key: value for key in ("method", "publish") if (value := dict(words).get(key)) is not None}
+    changes = {key: value for key in ("method", "suppress", "publish") if (value := dict(words).get(key)) is not None}
     more = [task for task in tasks(words) if task not in policy.workload]
     if more:
         changes["workload"] = (*policy.workload, *more)

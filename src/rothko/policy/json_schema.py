@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from rothko.data.hierarchy.spec import EXAMPLES, DateUnit, HierarchySpec
 from rothko.data.schema import Role
 from rothko.policy.entries import engines, is_needed, methods, parameters_of, requirements, tasks
+from rothko.policy.suppression import Becomes
 from rothko.policy.wording import FORMED, ColumnType, Publish, RowOrder
 
 
@@ -20,6 +21,7 @@ def json_schema() -> dict[str, Any]:
         "privacy": {"type": "array", "items": _named_schema(requirements()), "minItems": 1},
         "workload": {"anyOf": [{"type": "array", "items": _named_schema(tasks())}, {"type": "null"}]},
         "method": {"anyOf": [{"enum": list(methods())}, _named_schema(methods())]},
+        "suppress": {"anyOf": [_SHARE_OR_NUMBER, _object_schema(_SUPPRESSED, ["records"]), {"type": "null"}]},
         "publish": {"enum": list(get_args(Publish))},
         "engine": {"anyOf": [{"enum": list(engines())}, _named_schema(engines())]},
         "missing": {"type": "array", "items": scalar},
@@ -129,6 +131,14 @@ def _hierarchy_schema() -> dict[str, Any]:
     }
 
 
+_SHARE_OR_NUMBER: dict[str, Any] = {
+    "description": "a share of the records, or a number of them",
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        {"type": "integer", "minimum": 2},
+    ],
+}
+_SUPPRESSED = {"records": _SHARE_OR_NUMBER, "as": {"enum": list(get_args(Becomes))}}
 _BRANCH_SCHEMA: dict[str, Any] = {
     "anyOf": [
         {"type": "object", "additionalProperties": {"$ref": "#/$defs/branch"}, "minProperties": 1},

@@ -37,6 +37,7 @@ from rothko.policy import yaml as yaml_lines
 from rothko.policy.column import Column
 from rothko.policy.input import InputForm
 from rothko.policy.json_schema import json_schema
+from rothko.policy.suppression import Suppress
 from rothko.policy.wording import EXAMPLES, Publish, RowOrder, mistakes_of
 from rothko.policy.words import Words, fields_of, guessed, read_once, takes
 from rothko.policy.yaml import Flow
@@ -80,6 +81,9 @@ class Policy(BaseModel):
         ``{"classify": {"target": "salary"}}``.
     method
         The algorithm and its options: an object of :mod:`rothko.methods`, its name, or a mapping.
+    suppress
+        How many records may be suppressed so that the others lose less: a share of them, a number, or a mapping such as
+        ``{"records": 0.02, "as": "left-out"}``.
     publish
         The form in which generalised values are written.
     engine
@@ -137,6 +141,7 @@ class Policy(BaseModel):
         PlainValidator(lambda v: policy_entries.read(v, policy_entries.methods(), "method")),
         PlainSerializer(policy_entries.write_short),
     ] = Field(default_factory=lambda: policy_entries.methods()["mondrian"]())
+    suppress: Annotated[Suppress | None, PlainSerializer(lambda v: None if v is None else v.short())] = None
     publish: Publish = "range"
     engine: Annotated[
         Any,
@@ -371,7 +376,10 @@ class Policy(BaseModel):
         columns = {name: column.model_dump(mode="json", exclude_defaults=True) for name, column in self.columns.items()}
         always = self.model_dump(mode="json", include={"privacy", "method", "publish", "engine"})
         if_asked = self.model_dump(
-            mode="json", include={"workload", "missing", "order", "csv", "input"}, exclude_defaults=True, by_alias=True
+            mode="json",
+            include={"workload", "suppress", "missing", "order", "csv", "input"},
+            exclude_defaults=True,
+            by_alias=True,
         )
         written = always | if_asked
         rest = {name: written[name] for name in type(self).model_fields if name in written}
@@ -390,7 +398,7 @@ class Policy(BaseModel):
         for key in ("privacy", "workload"):
             if key in document:
                 document[key] = [{name: Flow(given)} for entry in document[key] for name, given in entry.items()]
-        for key in ("method", "engine", "csv", "input"):
+        for key in ("method", "suppress", "engine", "csv", "input"):
             if isinstance(document.get(key), dict):
                 document[key] = Flow(document[key])
         return yaml_lines.write(document, ascii_only=ascii_only)

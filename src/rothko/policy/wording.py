@@ -26,9 +26,14 @@ EXAMPLES = {
     "role": f"one of {', '.join(Role)}",
     "columns": "for example columns: {age: {role: quasi-identifier}}",
     "privacy": "for example privacy: [{k-anonymity: {k: 10}}]",
+    "records": "for example suppress: {records: 0.02}",
 }
 """What a key that is missing or empty may hold."""
-PARTS = {"csv": ["escape-formulas"], "input": ["delimiter", "quote", "encoding", "header", "decimal"]}
+PARTS = {
+    "csv": ["escape-formulas"],
+    "input": ["delimiter", "quote", "encoding", "header", "decimal"],
+    "suppress": ["records", "as"],
+}
 """Keys of the policy that are mappings → their own keys."""
 _MESSAGES = {
     "model_type": "a column is a mapping such as {role: keep}",

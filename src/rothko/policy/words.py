@@ -76,13 +76,15 @@ class Words(Roles, total=False):
     """Tasks as in a policy."""
     method: Any
     """As in a policy: a name, or a mapping from it to its options."""
+    suppress: Any
+    """How many records may be suppressed, as in a policy: a share, a number, or a mapping."""
     publish: str | None
     """As in a policy."""
 
 
 NAMING = ("qi", "sensitive", "drop", "keep", "missing", "classify", "regress", "select", "aggregate")
 """Words that stand for names, or other texts: one, or several."""
-BESIDE_A_POLICY = ("classify", "regress", "select", "aggregate", "workload", "method", "publish", "k", "l")
+BESIDE_A_POLICY = ("classify", "regress", "select", "aggregate", "workload", "method", "suppress", "publish", "k", "l")
 """Words that go with a policy."""
 
 
@@ -168,6 +170,7 @@ def fields_of(names: Sequence[str], words: Words) -> dict[str, Any]:
         "privacy": _privacy(words),
         "workload": tuple(tasks(words)),
         "method": words.get("method") or "mondrian",
+        "suppress": words.get("suppress"),
         "missing": tuple(listed(words.get("missing"))),
     }
     return fields | ({"publish": words["publish"]} if words.get("publish") else {})

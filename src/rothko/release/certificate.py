@@ -105,6 +105,8 @@ class Certificate(Sealed):
     engine_reason: str
     io: Io | None = None
     """What the engine read and wrote; None for the one in memory."""
+    left_out: int = 0
+    """Records that are not in the release, because they were suppressed."""
     key: str | None = None
     """Where the secret comes from that parts equal records or groups: drawn, or given; None where there is no need."""
 
@@ -131,6 +133,7 @@ class Certificate(Sealed):
             "rows": self.verification.rows,
             "classes": self.verification.classes,
             "suppressed": self.loss.suppressed,
+            "left_out": self.left_out,
             "columns": list(self.verification.columns),
             # Where the extremes of a column are not shown, a share of its range with many digits would tell that range.
             "loss": self.loss.to_dict(digits=2 if self.policy.publish in ("region", "mean") else 6),

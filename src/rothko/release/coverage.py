@@ -46,6 +46,11 @@ class Values:
         one = one.dictionary_decode() if pa.types.is_dictionary(one.type) else one
         return cls(one, one)
 
+    def take(self, records: pa.Array) -> Values:
+        """Those of some records."""
+        low = self.low.take(records)
+        return Values(low, low if self.high is self.low else self.high.take(records))
+
     @classmethod
     def at(cls, line: Line, codes: NDArray[np.int32]) -> Values:
         """The values that codes stand for."""
@@ -90,6 +95,14 @@ def check_coverage(
         if line not in by_extent:
             for column in published[line.name]:
                 _refuse(line.name, _strangers(values[line.name].low, classes, line, column, connection))
+
+
+def check_silence(published: Mapping[str, Sequence[Published]], silent: int) -> None:
+    """Refuse a class of suppressed records that shows anything."""
+    for name, columns in published.items():
+        for column in columns:
+            if column.values[int(column.of_class[silent])].as_py() not in (ROOT, None):
+                _refuse(name, 1)
 
 
 def _without_numbers(

@@ -222,7 +222,7 @@ class Loss:
     class_sizes: dict[str, int]
     """How many classes there are of each size, in ranges that double."""
     suppressed: int = 0
-    """Records that show nothing of any quasi-identifier: ``*``, or the whole range."""
+    """Records that show nothing of any quasi-identifier (``*``, or the whole range), or are left out."""
     workload: tuple[TaskLoss, ...] = ()
     """What was lost for each task of the workload."""
     survey: tuple[Score, ...] = ()

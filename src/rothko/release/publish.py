@@ -67,6 +67,15 @@ class Published:
         """The same column of no class."""
         return Published(self.name, pa.array([], self.values.type), np.empty(0, dtype=np.int32))
 
+    def with_silence(self) -> Published:
+        """The same column with one class more, which shows nothing: ``*``, or no number."""
+        label = ROOT if pa.types.is_string(self.values.type) else None
+        at = pc.index(self.values, label).as_py() if label is not None else -1
+        values = self.values
+        if at < 0:
+            at, values = len(values), pa.concat_arrays([values, pa.array([label], values.type)])
+        return Published(self.name, values, np.append(self.of_class, np.int32(at))).in_order()
+
     def in_order(self) -> Published:
         """The same with texts in their order: that of the classes may tell how they were made."""
         if not pa.types.is_string(self.values.type):

@@ -11,7 +11,6 @@ are one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,13 +19,9 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.methods.classes import Classes, Cuts, LocalClasses, TreeClasses
 from rothko.methods.curve.curve import hilbert_order
+from rothko.methods.unmet import violating
 from rothko.policy.policy import Policy
-from rothko.privacy.requirement import Requirement
-from rothko.privacy.statistics import Statistics
 from rothko.release.publish import alike, publish
-
-CELLS = 1 << 22
-"""How many counts are looked at in one go."""
 
 
 def with_shares(encoded: Encoded, partition: Classes, policy: Policy, *, threads: int = 1) -> Classes:
@@ -37,7 +32,7 @@ def with_shares(encoded: Encoded, partition: Classes, policy: Policy, *, threads
     made, place = partition.classes, np.empty(0, dtype=np.int64)
     while True:
         shown = alike(publish(encoded, partition, policy.publish, workload=policy.workload, threads=threads))
-        bad = _violating(encoded, shown[partition.class_of()], int(shown.max()) + 1, asked)
+        bad = np.any(violating(encoded, shown[partition.class_of()], int(shown.max()) + 1, asked), axis=0)
         if not bad.any():
             break
         if isinstance(partition, TreeClasses):
@@ -52,26 +47,6 @@ def with_shares(encoded: Encoded, partition: Classes, policy: Policy, *, threads
     why = " and ".join(requirement.describe() for requirement in asked)
     note = f"Of {made:,} classes {partition.classes:,} are left, merged until shares of people met {why}."
     return replace(partition, notes=(*partition.notes, note))
-
-
-def _violating(
-    encoded: Encoded, group: NDArray[np.int64], count: int, asked: Sequence[Requirement]
-) -> NDArray[np.bool_]:
-    """Which groups of records do not meet what is asked."""
-    assert encoded.owner is not None
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(count + 1))
-    step = max(1, CELLS // max(encoded.sensitive[str(r.column)].domain.size for r in asked))
-    bad = np.zeros(count, dtype=np.bool_)
-    for first in range(0, count, step):
-        last = min(first + step, count)
-        records = order[starts[first] : starts[last]]
-        columns = {name: column._replace(codes=column.codes[records]) for name, column in encoded.sensitive.items()}
-        owner = encoded.owner._replace(codes=encoded.owner.codes[records])
-        stats = Statistics.count(group[records] - first, last - first, columns, asked, owner)
-        for requirement in asked:
-            bad[first:last] |= ~requirement.satisfied(stats)
-    return bad
 
 
 def _joined(

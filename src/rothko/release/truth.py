@@ -29,7 +29,7 @@ from rothko.data.line import Line
 from rothko.data.plain import as_plain, plain_type
 from rothko.data.source.formats import is_text
 from rothko.errors import VerificationError
-from rothko.release.coverage import Values, check_coverage
+from rothko.release.coverage import Values, check_coverage, check_silence
 from rothko.release.formats.table import file_format
 from rothko.release.formulas import unescaped_sql
 from rothko.release.kinds import cell_texts
@@ -122,6 +122,8 @@ class Truth:
         Quasi-identifier → its values, record by record.
     by_column
         Whether every quasi-identifier is recoded by itself.
+    silent
+        The class of suppressed records, which shows nothing; the last one, where there is one.
     """
 
     def __init__(
@@ -132,18 +134,23 @@ class Truth:
         published: Mapping[str, Sequence[Published]],
         *,
         by_column: bool = False,
+        silent: int | None = None,
         threads: int = 1,
     ) -> None:
+        self._silent = silent
         self.told, self.values, self.lines, self.published = told, values, lines, published
         self.by_column, self._threads = by_column, threads
         self._covered = begun(self._check_coverage)
 
     def _check_coverage(self) -> None:
+        values, classes = self.values, self.told.classes
+        if self._silent is not None:
+            check_silence(self.published, self._silent)
+            speak = np.flatnonzero(classes != self._silent)
+            classes, there = classes[speak], pa.array(speak)
+            values = {name: one.take(there) for name, one in values.items()}
         with connect(self._threads) as connection:
-            check_coverage(
-                self.values, self.told.classes, self.lines, self.published, by_column=self.by_column,
-                connection=connection,
-            )  # fmt: skip
+            check_coverage(values, classes, self.lines, self.published, by_column=self.by_column, connection=connection)
 
     def of_rows(self, *, text: bool, types: Mapping[str, pa.DataType] | None = None) -> Fingerprint:
         """The fingerprint that the rows must have, of classes that cover their records; an error where they do not."""
