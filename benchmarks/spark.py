@@ -22,10 +22,11 @@ from benchmarks.foundation import QUASI
 from benchmarks.timing import Case, report, side_by_side
 from rothko import Policy
 from rothko.engines.spark.session import session
-from rothko.flow import prepare, where_it_lies
+from rothko.flow import prepare
 from rothko.generate.agrawal import agrawal_batches
 from rothko.plots.model import Axis, Plot, Points
 from rothko.plots.svg import drawn
+from rothko.policy.opened import where_it_lies
 from rothko.release.write import write_batches
 
 ALGORITHMS = ("rothko-t", "rothko-s")

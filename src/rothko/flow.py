@@ -23,17 +23,14 @@ from rothko.data.schema import columns_read, counts_texts, left_as_text, match, 
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.formats import is_text
 from rothko.data.source.source import Source
-from rothko.data.source.spark import is_frame
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
 from rothko.engines import ENGINES, Engine
-from rothko.engines.options import Auto as AnyEngine
-from rothko.engines.options import Memory, OnDisk, RothkoS, Spark
+from rothko.engines.options import Memory, RothkoS, Spark
 from rothko.engines.plan import as_bytes, check_fits, choose_engine
-from rothko.errors import InfeasibleError, InputError, PolicyError, PrivacyWarning, TooLargeError
+from rothko.errors import InfeasibleError, InputError, PrivacyWarning, TooLargeError
 from rothko.methods.anatomy import WARNING
 from rothko.methods.anatomy import refuse as refuse_anatomy
-from rothko.methods.auto import Auto
 from rothko.methods.classes import Classes
 from rothko.methods.method import Method
 from rothko.methods.suppress import Spared, spare
@@ -42,8 +39,9 @@ from rothko.metrics.loss import loss_of_groups, recounted
 from rothko.metrics.meter import LossMeter, Lost
 from rothko.mistakes import said
 from rothko.policy.asked import AnyPolicy, Asked
+from rothko.policy.decided import decided, refuse_suppression
 from rothko.policy.draft import as_policy
-from rothko.policy.opened import written_by
+from rothko.policy.opened import not_in_memory, where_it_lies, written_by
 from rothko.policy.policy import Policy
 from rothko.policy.repeated import repeated
 from rothko.policy.words import Words, takes
@@ -178,7 +176,7 @@ def prepare(
     secret = Secret.of(key)
     policy = None if policy is None else as_policy(policy)
     data = where_it_lies(data, policy, engine, spark_master=spark_master, csv=csv)
-    data = _not_in_memory(data, policy, engine, memory=memory, spill_dir=spill_dir)
+    data = not_in_memory(data, policy, engine, memory=memory, spill_dir=spill_dir)
     table = Asked.of(data, policy, words, csv=csv)
     table.policy.method.check(table.policy)
     source, policy = table.source, table.settled()
@@ -233,60 +231,6 @@ def _engine(source: Source, policy: Policy, asked: str, memory: int | None) -> t
     if source.frame is not None and asked == "auto" and not ENGINES[name].in_memory:
         name = Spark.name
     return name, reason
-
-
-def decided(policy: Policy, source: Source, engine: str, *, recoding: bool) -> tuple[Policy, Source]:
-    """The policy with a method in place of ``auto``, and the source with a note that says which and why."""
-    if not isinstance(policy.method, Auto):
-        return policy, source
-    chosen = policy.method.choose(policy, in_memory=ENGINES[engine].in_memory, recoding=recoding)
-    return policy.but(method=chosen.method), replace(source, notes=(*source.notes, chosen.note))
-
-
-def method_for(policy: Policy, engine: str | None, *, recoding: bool) -> Method:
-    """The method that will make the classes, as far as that is known before the table is looked at."""
-    method: Method = policy.method
-    if not isinstance(method, Auto):
-        return method
-    in_memory = (engine or policy.engine.name) in (AnyEngine.name, Memory.name)
-    return method.choose(policy, in_memory=in_memory, recoding=recoding).method
-
-
-def _not_in_memory(
-    data: Any, policy: Policy | None, engine: str | None, *, memory: int | None, spill_dir: str | Path | None
-) -> Any:
-    """A table as it was given; the result of a query on disk, where an engine there or a limit is asked for."""
-    asked = ENGINES.get(engine or ("auto" if policy is None else policy.engine.name), AnyEngine)
-    limited = issubclass(asked, OnDisk) or (asked is AnyEngine and memory is not None)
-    if not limited or isinstance(data, str | Path | Source):
-        return data
-    from rothko.data.source.frames import is_query
-
-    if not (is_query(data, "to_arrow_reader") or is_query(data, "collect_batches")):
-        return data
-    from rothko.engines.disk.query_result import put_on_disk
-
-    source = put_on_disk(data, None if spill_dir is None else Path(spill_dir))
-    return source if policy is None else written_by(policy, policy.input.decimal).opened(source)
-
-
-def where_it_lies(
-    data: Any, policy: Policy | None, engine: str | None, *, spark_master: str | None = None,
-    csv: CsvOptions | None = None,
-) -> Any:  # fmt: skip
-    """The table as it was given, or opened by Spark where that is asked to read it."""
-    asked = engine or ("auto" if policy is None else policy.engine.name)
-    if asked != Spark.name:
-        return data
-    from rothko.engines.spark.read import not_for_spark, open_by_spark
-
-    if isinstance(data, str | Path):
-        from rothko.engines.spark.session import session
-
-        return open_by_spark(session(spark_master), data, csv if policy is None else policy.input.options(csv))
-    if not is_frame(data) and not (isinstance(data, Source) and data.frame is not None):
-        raise not_for_spark(data)
-    return data
 
 
 def _spread(
@@ -443,28 +387,15 @@ def _made(
     people = None
     if policy.owner is not None:
         people = People(*shown_with(values[policy.owner], published, kept, classes, policy))
-    notes = (*source.notes, *partition.notes, *said_of_people(policy), *_said_of_suppression(spared, encoded, policy))
+    notes = (*source.notes, *partition.notes, *said_of_people(policy))
+    if policy.suppress is not None:
+        notes += (policy.suppress.told(encoded.rows, encoded.rows - len(spared.stay), starred=spared.starred),)
     unchecked = Verification(len(classes), tuple(rows.columns), len(sizes), ())
     key = None if policy.method.recodes else secret.origin
     certificate = Certificate(
         policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, left_out=left_out, key=key
     )
     return Release(certificate, recoding, rows, truth, sizes, source, threads, people)
-
-
-def _said_of_suppression(spared: Spared, encoded: Encoded, policy: Policy) -> tuple[str, ...]:
-    """How many records were suppressed, and what became of them."""
-    if policy.suppress is None:
-        return ()
-    away, most = encoded.rows - len(spared.stay), policy.suppress.limit(encoded.rows)
-    if not away:
-        return (f"Suppressed: none of at most {most:,} records, for none would spare the others more than it loses.",)
-    told = f"Suppressed: {away:,} of at most {most:,} records, which lose everything"
-    if spared.starred:
-        return (f"{told}; they show * throughout.",)
-    if policy.suppress.becomes == "left-out":
-        return (f"{told}; they are left out.",)
-    return (f"{told}; they are left out, for as a class of their own they do not meet what is asked.",)
 
 
 def read_encoded(
@@ -560,26 +491,6 @@ def _partition(encoded: Encoded, policy: Policy, seed: int, secret: Secret, thre
         return Spared.none(encoded, group(encoded))
     most = policy.suppress.limit(encoded.rows)
     return spare(encoded, policy.privacy, group, most=most, starred=policy.suppress.becomes == "star")
-
-
-def refuse_suppression(policy: Policy, engine: str, reason: str) -> None:
-    """Refuse what records cannot be suppressed for."""
-    if policy.suppress is None:
-        return
-    why = None
-    if not ENGINES[engine].in_memory:
-        chosen = reason if reason == "asked for" else f"chosen: {reason}"
-        why = f"looks at all records at once, in memory, and engine {engine} was {chosen}; raise {said('--memory')}"
-    elif policy.method.two_tables:
-        why = f"spares what classes show, and {policy.method.name} shows exact values; use another method"
-    elif policy.owner is not None:
-        why = f"counts records, and people are counted here (of: {policy.owner}); count records"
-    elif policy.workload:
-        why = f"spares what all quasi-identifiers lose, and a workload is asked for ({policy.workload[0].describe()})"
-    elif policy.publish == "region":
-        why = "hides values, and publish: region shows at which of all values regions begin; publish a range"
-    if why is not None:
-        raise PolicyError(f"suppress {why}, or leave out suppress.")
 
 
 def grouped(

@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 import rothko as rk
 from rothko.engines.spark import input_rows
 from rothko.engines.spark.session import session
-from rothko.flow import prepare, where_it_lies
+from rothko.flow import prepare
+from rothko.policy.opened import where_it_lies
 
 ROWS = 4_000
 

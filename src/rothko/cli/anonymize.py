@@ -132,9 +132,11 @@ def anonymize(
     workload of a policy file.
     """
     from rothko.cli import console
-    from rothko.flow import method_for, prepare, reported, where_it_lies
+    from rothko.flow import prepare, reported
     from rothko.policy.asked import Asked
+    from rothko.policy.decided import method_for
     from rothko.policy.draft import as_policy
+    from rothko.policy.opened import where_it_lies
     from rothko.release.place import place_of
 
     if recoding is not None and no_recoding:

@@ -1,15 +1,22 @@
-"""The table that a policy is about, opened: in the form that its ``input`` says, its values written as in a release."""
+"""The table that a policy is about, where it lies, and opened: in the form that its ``input`` says, its values written
+as in a release.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rothko.data.schema import Column, WrittenType
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_either, open_source
 from rothko.data.source.source import Source
+from rothko.data.source.spark import is_frame
 from rothko.data.source.written import Written
+from rothko.engines import ENGINES
+from rothko.engines.options import Auto as AnyEngine
+from rothko.engines.options import OnDisk, Spark
 from rothko.policy.policy import Policy
 
 
@@ -47,3 +54,40 @@ def written_by(policy: Policy, decimal: str | None, *, or_release: bool = False)
         missing=policy.missing,
         or_released=or_release,
     )
+
+
+def where_it_lies(
+    data: Any, policy: Policy | None, engine: str | None, *, spark_master: str | None = None,
+    csv: CsvOptions | None = None,
+) -> Any:  # fmt: skip
+    """The table as it was given, or opened by Spark where that is asked to read it."""
+    asked = engine or ("auto" if policy is None else policy.engine.name)
+    if asked != Spark.name:
+        return data
+    from rothko.engines.spark.read import not_for_spark, open_by_spark
+
+    if isinstance(data, str | Path):
+        from rothko.engines.spark.session import session
+
+        return open_by_spark(session(spark_master), data, csv if policy is None else policy.input.options(csv))
+    if not is_frame(data) and not (isinstance(data, Source) and data.frame is not None):
+        raise not_for_spark(data)
+    return data
+
+
+def not_in_memory(
+    data: Any, policy: Policy | None, engine: str | None, *, memory: int | None, spill_dir: str | Path | None
+) -> Any:
+    """A table as it was given; the result of a query on disk, where an engine there or a limit is asked for."""
+    asked = ENGINES.get(engine or ("auto" if policy is None else policy.engine.name), AnyEngine)
+    limited = issubclass(asked, OnDisk) or (asked is AnyEngine and memory is not None)
+    if not limited or isinstance(data, str | Path | Source):
+        return data
+    from rothko.data.source.frames import is_query
+
+    if not (is_query(data, "to_arrow_reader") or is_query(data, "collect_batches")):
+        return data
+    from rothko.engines.disk.query_result import put_on_disk
+
+    source = put_on_disk(data, None if spill_dir is None else Path(spill_dir))
+    return source if policy is None else written_by(policy, policy.input.decimal).opened(source)

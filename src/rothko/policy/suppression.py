@@ -69,6 +69,18 @@ class Suppress(BaseModel):
             )
         return int(self.records)
 
+    def told(self, rows: int, away: int, *, starred: bool) -> str:
+        """How many records of a table were suppressed, and what became of them."""
+        most = self.limit(rows)
+        if not away:
+            return f"Suppressed: none of at most {most:,} records, for none would spare the others more than it loses."
+        told = f"Suppressed: {away:,} of at most {most:,} records, which lose everything"
+        if starred:
+            return f"{told}; they show * throughout."
+        if self.becomes == "left-out":
+            return f"{told}; they are left out."
+        return f"{told}; they are left out, for as a class of their own they do not meet what is asked."
+
     def short(self) -> Any:
         """As a person writes it."""
         return self.records if self.becomes == "star" else {"records": self.records, "as": self.becomes}
