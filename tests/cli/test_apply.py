@@ -23,7 +23,19 @@ def test_a_limit_decides_whether_a_file_is_recoded_in_pieces(
     pq.write_table(patients(300, seed=2), "new.parquet")
     assert (
         rothko(
-            "anonymize", "people.parquet", "--qi", "sex,zip", "--drop", "name", "--keep-rest", "--k", 5, "--out", "out"
+            "anonymize",
+            "people.parquet",
+            "--method",
+            "mondrian",
+            "--qi",
+            "sex,zip",
+            "--drop",
+            "name",
+            "--keep-rest",
+            "--k",
+            5,
+            "--out",
+            "out",
         ).code
         == 0
     )

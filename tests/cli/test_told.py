@@ -53,7 +53,19 @@ def ran(
     )
 
 
-ANONYMIZE = ("anonymize", "people.csv", "--qi", "age", "--keep-rest", "--k", "2", "--out", "out")
+ANONYMIZE = (
+    "anonymize",
+    "people.csv",
+    "--method",
+    "mondrian",
+    "--qi",
+    "age",
+    "--keep-rest",
+    "--k",
+    "2",
+    "--out",
+    "out",
+)
 IN_PLACE = "complete and in place"
 
 

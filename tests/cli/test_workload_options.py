@@ -114,7 +114,7 @@ def test_a_selection_is_cut_out(asked):
     def sexes():
         return {row["sex"] for row in csv.DictReader(Path("out.csv").read_text().splitlines())}
 
-    options = ["--qi", "age,sex", "--sensitive", "disease", "--keep", "income", "--k", "8"]
+    options = ["--qi", "age,sex", "--sensitive", "disease", "--keep", "income", "--k", "8", "--method", "mondrian"]
     asked(*options)
     assert sexes() == {"*"}  # cut by age
     asked(*options, "--select", "sex = 'f'")

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
+from rothko.data.source.spark import open_spark
 from rothko.engines.spark.along import divide
 from rothko.engines.spark.run import look
 from rothko.flow import prepare
@@ -109,7 +110,7 @@ def test_a_task_that_is_done_again_parts_equal_records_alike(tmp_path: Path) -> 
     asked = asked.but(method={"hilbert-fast": {"segment": 200}}, engine=on_spark())
     hashes: dict[bytes, set[str]] = {}
     for key in (bytes(16), bytes(range(16))):
-        found = look(asked.engine, PlainCluster(), spread(table, 3, 0), "a table", asked, check=lambda _: None)
+        found = look(asked.engine, PlainCluster(), open_spark(spread(table, 3, 0)), asked, check=lambda _: None)
         grown = divide(found, asked, secret=Secret(key))
         making = Making.of(grown, asked, table.column_names, LossMeter, tmp_path, ".parquet")
         coded = grown.coder.code(table)

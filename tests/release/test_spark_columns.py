@@ -16,9 +16,11 @@ import pytest
 from pyspark import cloudpickle
 
 import rothko as rk
+from rothko.data.source.spark import open_spark
 from rothko.data.source.written import Written
 from rothko.engines.disk.spill import Spill
 from rothko.engines.options import Spark
+from rothko.engines.spark.input_rows import FrameRows
 from rothko.engines.spark.records import Records, unpacked
 from rothko.engines.spark.refine import RefinedTable, refine_on
 from rothko.engines.spark.run import look
@@ -75,7 +77,7 @@ def policy(**changes: Any) -> rk.Policy:
 
 def refined(table: pa.Table, asked: rk.Policy, parts: int = 3) -> RefinedTable:
     engine = Spark(records_at_once=800)
-    found = look(engine, PlainCluster(), spread(table, parts, parts), "a table", asked, check=lambda _: None)
+    found = look(engine, PlainCluster(), open_spark(spread(table, parts, parts)), asked, check=lambda _: None)
     return refine_on(engine, found, asked)
 
 
@@ -170,7 +172,8 @@ def test_where_a_row_goes_tells_nothing_of_what_was_recoded() -> None:
 
 def lying(found: RefinedTable, table: pa.Table) -> Records:
     """Other records in the place of those that were surveyed."""
-    return Records.of(PlainCluster(), spread(table, 2, 0), found.coder, found.records.packing, Written())
+    cluster = PlainCluster()
+    return Records.of(cluster, FrameRows(cluster, spread(table, 2, 0), Written()), found.coder, found.records.packing)
 
 
 def files_of(making: Recode, records: Records) -> Counter[tuple[Any, ...]]:

@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 import rothko as rk
+from rothko.data.source.spark import open_spark
 from rothko.data.source.written import Written
 from rothko.engines.options import Spark
+from rothko.engines.spark.input_rows import FrameRows
 from rothko.engines.spark.records import Records, unpacked
 from rothko.engines.spark.run import grow, look
 from rothko.metrics.meter import LossMeter
@@ -28,11 +30,12 @@ def test_where_a_row_of_a_large_class_goes_hangs_on_what_it_shows() -> None:
     asked = rk.Policy.quick(list(columns), qi="age", keep="note", k=400)
     frame = spread(pa.table(columns), 2, 0)
     engine = Spark(records_at_once=100)
-    found = grow(engine, look(engine, PlainCluster(), frame, "a table", asked, check=lambda _: None), asked)
+    found = grow(engine, look(engine, PlainCluster(), open_spark(frame), asked, check=lambda _: None), asked)
     assert [leaf.whole for leaf in found.leaves] == [True]
     making = Making.of(found, asked, list(columns), LossMeter, Path(), ".parquet")
     other = spread(pa.table(columns | {"age": columns["age"][::-1]}), 2, 0)
-    records = Records.of(PlainCluster(), other, found.coder, found.records.packing, Written())
+    cluster = PlainCluster()
+    records = Records.of(cluster, FrameRows(cluster, other, Written()), found.coder, found.records.packing)
     sent = [_sent(making, one) for one in (found.records, records)]
     assert sent[0] == sent[1]
     assert len({slot for slot, _ in sent[0]}) == len(making.slots) == 12

@@ -72,8 +72,9 @@ def bound(
     >>> from rothko.data.encode import encode
     >>> from rothko.policy.policy import Policy
     >>> policy = Policy.quick(["age"], qi=["age"], k=2)
-    >>> bound(encode(pa.table({"age": [20, 30, 60, 70]}), policy), policy.privacy).gcp
-    0.2
+    >>> found = bound(encode(pa.table({"age": [20, 30, 60, 70]}), policy), policy.privacy)
+    >>> round(found.gcp, 3), found.exact
+    (0.2, 1.0)
     """
     from rothko.kernels.cheapest import cheapest_of
 

@@ -54,8 +54,9 @@ def recounted(lost: Loss, sizes: Mapping[int, int]) -> Loss:
 
     Parts of a table may have classes that publish the same, and are one class of the release.
 
+    >>> import pyarrow as pa
     >>> from rothko.data.line import Kind
-    >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0]), missing=False)
+    >>> line = Line("age", Kind.ORDERED, pa.array([20, 30]), np.array([0.0, 10.0]), missing=False)
     >>> recounted(loss([line], np.array([[0.5], [0.5]]), np.array([3, 1])), {4: 1}).classes
     1
     """
@@ -77,8 +78,9 @@ def combine(losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
 
     What is lost for the workload is left out; see :func:`combine_tasks`.
 
+    >>> import pyarrow as pa
     >>> from rothko.data.line import Kind
-    >>> line = Line("age", Kind.ORDERED, None, np.array([0.0, 10.0]), missing=False)
+    >>> line = Line("age", Kind.ORDERED, pa.array([20, 30]), np.array([0.0, 10.0]), missing=False)
     >>> parts = [loss([line], np.array([[0.5]]), np.array([3])), loss([line], np.array([[0.1]]), np.array([1]))]
     >>> combine(parts, [3, 1]).gcp, combine(parts, [3, 1]).class_sizes
     (0.4, {'1': 1, '2-3': 1})

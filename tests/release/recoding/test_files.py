@@ -39,7 +39,7 @@ def copy(released: Path, to: Path, *names: str) -> Path:
 
 def test_the_command_lists_every_file(rothko: Rothko, released: Path, tmp_path: Path) -> None:
     done = rothko(
-        "anonymize", released / "people.parquet", "--qi", "a,b", "--k", "2",
+        "anonymize", released / "people.parquet", "--method", "mondrian", "--qi", "a,b", "--k", "2",
         "--out", tmp_path / "out.parquet",
     )  # fmt: skip
     assert done.code == 0, done.err
