@@ -200,10 +200,8 @@ def in_notebook() -> Cell | None:
         return Cell(
             lambda html: marimo.output.replace(marimo.Html(html)), lambda: marimo.output.replace(None), marimo.Thread
         )
-    kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython is not None else None
-    if kernel is None:
+    if ipython is None or getattr(ipython.get_ipython(), "kernel", None) is None:
         return None
-    place: Any = ipython.display.DisplayHandle()  # type: ignore[union-attr]
-    as_html: Any = ipython.display.HTML  # type: ignore[union-attr]
+    place, as_html = ipython.display.DisplayHandle(), ipython.display.HTML
     place.display(as_html(""))
     return Cell(lambda html: place.update(as_html(html)), lambda: place.update(as_html("")), threading.Thread)

@@ -671,20 +671,7 @@ def test_a_full_disk_leaves_nothing_behind(what: str, out: str, rothko, folder, 
     rows = {"data": FAR, "recoding": [f"n,{i},m,1,1,flu" for i in range(400)], "certificate": ROWS}[what]
     lay_out(folder, people(*rows))
     (folder / "there").mkdir()
-    command = [
-        "anonymize",
-        "people.csv",
-        "--method",
-        "mondrian",
-        "--qi",
-        "age",
-        "--keep-rest",
-        "--drop",
-        "name",
-        "--k",
-        "2",
-        "--out",
-    ]
+    command = shlex.split("anonymize people.csv --method mondrian --qi age --keep-rest --drop name --k 2 --out")
     assert rothko(*command, f"fine/{out}" if "." not in out else out.replace("out.", "fine.")).code == 0
     written = {p.name: p.stat().st_size for p in folder.rglob("*") if "people" not in p.name and p.is_file()}
     certificate = next(size for name, size in written.items() if "certificate" in name)
@@ -702,21 +689,7 @@ def test_a_full_disk_leaves_nothing_behind(what: str, out: str, rothko, folder, 
 
 def test_a_full_disk_while_recoding_or_generating(rothko, folder):
     lay_out(folder, people(*FAR))
-    command = [
-        "anonymize",
-        "people.csv",
-        "--method",
-        "mondrian",
-        "--qi",
-        "age,sex",
-        "--keep-rest",
-        "--drop",
-        "name",
-        "--k",
-        "2",
-        "--out",
-        "out",
-    ]
+    command = shlex.split("anonymize people.csv --method mondrian --qi age,sex --keep-rest --drop name --k 2 --out out")
     assert rothko(*command).code == 0
     assert rothko("apply", "out-recoding", "people.csv", "--out", "fine.csv").code == 0
     before = everything_in(folder)

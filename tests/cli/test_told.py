@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -53,19 +54,7 @@ def ran(
     )
 
 
-ANONYMIZE = (
-    "anonymize",
-    "people.csv",
-    "--method",
-    "mondrian",
-    "--qi",
-    "age",
-    "--keep-rest",
-    "--k",
-    "2",
-    "--out",
-    "out",
-)
+ANONYMIZE = tuple(shlex.split("anonymize people.csv --method mondrian --qi age --keep-rest --k 2 --out out"))
 IN_PLACE = "complete and in place"
 
 

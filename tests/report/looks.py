@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import rothko as rk
+from pages.gallery import PATIENTS
 from rothko.comparison.sheet import Making, sheet
 from rothko.generate.patients import patients
 from rothko.report.forms import formed
@@ -45,21 +46,7 @@ BLOCK = 20
 NEAR = 11.0
 """How far blocks may be apart on average, of 255."""
 
-POLICY = """
-columns:
-  name: {role: identifier}
-  birth_date: {role: quasi-identifier, type: date}
-  sex: {role: quasi-identifier}
-  zip: {role: quasi-identifier, hierarchy: auto}
-  education: {role: quasi-identifier, order: [none, primary, secondary, vocational, bachelor, master, doctorate]}
-  diagnosis: {role: sensitive}
-  cost: {role: keep}
-privacy:
-  - k-anonymity: {k: 10}
-  - distinct-l-diversity: {l: 3, of: diagnosis}
-workload:
-  - classify: {target: diagnosis}
-"""
+POLICY = f"{PATIENTS}workload: [{{classify: {{target: diagnosis}}}}]\n"
 
 
 def made_hospital(folder: Path) -> Path:
