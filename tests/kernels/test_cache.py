@@ -8,12 +8,14 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import rothko
+from rothko import kernels
 
 PROGRAM = """
 import numpy as np
@@ -179,3 +181,13 @@ def test_what_is_not_asked_for_is_not_compiled_and_the_rest_is_told(package: Pat
     assert all(done <= total for done, total in told)
     assert told[-1][0] == told[-1][1] >= 20
     assert [total for _, total in told] == sorted(total for _, total in told)
+
+
+def test_kernels_that_threads_import_at_once_are_kept_in_one_folder() -> None:
+    def function(x: int) -> int:
+        return x
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: kernels.compiled(function), range(200)))
+    kept = {str(Path(kernel._cache._cache_path).parent) for kernel in made}
+    assert kept == {str(kernels.KEPT_IN)}

@@ -8,6 +8,7 @@ release the interpreter lock and hold no threads of their own: an engine runs th
 from __future__ import annotations
 
 import secrets
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +23,8 @@ KEPT_IN = folder()
 """Where compiled kernels are kept."""
 _OURS = secrets.token_hex(4)
 """In the names of the files that this process writes."""
+_SETTING = threading.Lock()
+"""Kernels are imported by several threads; without a folder that is set Numba writes where a program happens to run."""
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
@@ -33,11 +36,12 @@ def compiled(function: Any) -> Any:
     So the files of a process have names of their own; all that can be lost is an entry of the index, to be made again.
     """
     kernel = njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
-    before, config.CACHE_DIR = config.CACHE_DIR, str(KEPT_IN)
-    try:
-        kernel._cache = Kept(function)
-    finally:
-        config.CACHE_DIR = before  # what else a program compiles is kept where it says
+    with _SETTING:
+        before, config.CACHE_DIR = config.CACHE_DIR, str(KEPT_IN)
+        try:
+            kernel._cache = Kept(function)
+        finally:
+            config.CACHE_DIR = before  # what else a program compiles is kept where it says
     with suppress(AttributeError):  # the names are Numba's own affair, and may change
         files = kernel._cache._cache_file
         files._data_name_pattern = files._data_name_pattern.replace(".{", f".{_OURS}.{{")
