@@ -11,10 +11,11 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import curves, foundation, refine, requirements, scale, spark, workload
+from benchmarks import curves, folders, foundation, refine, requirements, scale, spark, workload
 
 SUITES = {
     "foundation": foundation.run,
+    "folders": folders.run,
     "requirements": requirements.run,
     "workload": workload.run,
     "scale": scale.run,

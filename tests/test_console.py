@@ -97,6 +97,16 @@ def test_files_of_any_dialect(desk: Desk) -> None:
     assert desk.follow(page("how-to/csv-files.md")) == 1
 
 
+def test_a_table_in_several_files(desk: Desk, made: Made) -> None:
+    (desk.folder / "data").mkdir()
+    made(
+        "generate patients -n 300 --seed 1 -o data/2026-01.parquet",
+        "generate patients -n 300 --seed 2 -o data/2026-02.parquet",
+    )
+    (desk.folder / "policy.yaml").write_text(next(blocks((ROOT / "README.md").read_text("utf-8"), "yaml")))
+    assert desk.follow(page("how-to/several-files.md")) == 2
+
+
 def test_a_release_for_a_use(desk: Desk) -> None:
     assert desk.follow(page("how-to/release-for-a-use.md")) == 7
 

@@ -21,7 +21,6 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.fold import look_alikes, warn_of_look_alikes
 from rothko.data.schema import columns_read, counts_texts, left_as_text, match, written_as_text
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.formats import is_text
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
@@ -317,7 +316,7 @@ def _anatomized(
         progress("read", 0, 1)
         columns = [name for name in source.names if name not in policy.identifiers]
         # Everything is released as it is, and keeps its very characters.
-        table = source.read(columns, as_text=set(columns) if is_text(source.path) else set())
+        table = source.read(columns, as_text=set(columns) if source.text else set())
         check_fits(table.num_rows, table.nbytes, memory=memory)
         progress("read", 1, 1)
     return two_tables(
@@ -426,7 +425,7 @@ def read_encoded(
 
 def _read(source: Source, policy: Policy) -> pa.Table:
     # What is released as it is keeps its very characters.
-    as_text = left_as_text(policy) if is_text(source.path) else written_as_text(policy)
+    as_text = left_as_text(policy) if source.text else written_as_text(policy)
     return source.read(columns_read(source.names, policy), as_text=as_text)
 
 

@@ -114,7 +114,9 @@ AGE = "anonymize age.parquet --qi age --drop note --k 2 --out out.parquet"
 REFUSED = {
     # the table
     "no file": Case("anonymize nobody.csv --qi age --keep-rest --k 2 --out out.csv", "There is no file 'nobody.csv'"),
-    "a folder": Case("anonymize . --qi age --keep-rest --k 2 --out out.csv", "is a folder"),
+    "a folder": Case("anonymize . --qi age --keep-rest --k 2 --out out.csv", "lies in the folder that is read"),
+    "a folder without files": Case("check none --qi age --k 2", "has no file that rothko reads", {"none/x.doc": ""}),
+    "a pattern that nothing matches": Case("check '*.parquet' --qi age --k 2", "No file matches '*.parquet'."),
     "unknown ending": Case(
         "anonymize people.xlsx --qi age --keep-rest --k 2 --out out.csv",
         "rothko does not know",

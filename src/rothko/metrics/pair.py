@@ -23,7 +23,6 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.line import Line, as_text
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.formats import is_text
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.data.typed import typed, with_one_missing
@@ -255,7 +254,7 @@ def _read_release(shown: Source, published: list[str], others: list[str], policy
             raise PolicyError(f"{shown.label} has no column {name!r}; {nearest(name, shown.names)}")
     names = [*published, *others]
     table = shown.read(names, as_text=names)
-    if is_text(shown.path):  # as the cells were before they were written
+    if shown.text:  # as the cells were before they were written
         table = pa.table({name: unescaped(column) for name, column in columns_of(table)})
     return pa.table(
         {name: with_one_missing(name, table[name], policy.missing if name in others else ()) for name in names}

@@ -18,7 +18,6 @@ from rothko.data.exact import NUMBER
 from rothko.data.plain import as_plain, is_text_type
 from rothko.data.schema import WrittenType
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.formats import is_text
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.data.source.written import COMMA_NUMBER, Written
@@ -60,15 +59,15 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
     table = _read(source)
     words = _words(table, missing)
     commas = [name for name in words if _has_commas(words[name])]
-    decimal = said.decimal if is_text(source.path) else None
+    decimal = said.decimal if source.text else None
     notes = []
     if decimal is None and commas:
         clear = any(not _all(words[name], THOUSANDS + "|^[^,]*$") for name in commas)
-        typed = is_text(source.path)
+        typed = source.text
         points = [name for name in table.column_names if _has_points(table[name], words.get(name), typed=typed)]
         if clear and not points:
             decimal = ","
-            if is_text(source.path):
+            if source.text:
                 source = open_source(data, csv=replace(said, decimal=decimal))
                 table = _read(source)
         else:
@@ -81,7 +80,7 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
     types: dict[str, str] = {}
     if decimal == ",":
         fractions = [name for name in table.column_names if pa.types.is_floating(table[name].type)]
-        types = dict.fromkeys([*commas, *(fractions if is_text(source.path) else ())], "number")
+        types = dict.fromkeys([*commas, *(fractions if source.text else ())], "number")
     for name in words:
         dated = name not in types and _all(words[name], DATED)
         forms = [form for form in FORMS if dated and _reads(words[name], form)]

@@ -119,7 +119,7 @@ class AnatomyRelease(TableRelease):
 
     def _as_written(self, table: pa.Table, place: Path) -> pa.Table:
         """The columns of a text file get their types back in a file that has types."""
-        if is_text(place) or not is_text(self._source.path):
+        if is_text(place) or not self._source.text:
             return table
         added = (GROUP, COUNT)
         return pa.table({name: c if name in added else typed_text(c) for name, c in columns_of(decoded(table))})

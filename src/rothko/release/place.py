@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 from rothko import json_text, private
 from rothko.data.address import Store, address, is_store
 from rothko.data.source.formats import ending_like
+from rothko.data.source.listing import paths_at
 from rothko.errors import OutputError, unreadable_name
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
@@ -220,10 +221,13 @@ def place_of(
         return out
     asked = (column.hierarchy for column in policy.columns.values())
     hierarchies = [one.file for one in asked if one is not None and one.kind == "csv"]
-    read = (*([] if source is None else [source]), *hierarchies, *inputs)
+    files = () if source is None else paths_at(source)
+    if source is not None and source.is_dir() and files != (source,):
+        _refuse_inside(Path(out), source)
+    read = (*files, *hierarchies, *inputs)
     return Place.of(
         out,
-        suffix=ending_like(source),
+        suffix=ending_like(files[0] if files else None),
         recoding=recoding,
         two_tables=two_tables,
         overwrite=overwrite,
@@ -232,6 +236,12 @@ def place_of(
         report=report,
         reporter=reporter,
     )
+
+
+def _refuse_inside(out: Path, folder: Path) -> None:
+    """Refuse a release in the folder that is read: the next run would take it for a part of the table."""
+    if not is_store(out) and out.resolve().is_relative_to(folder.resolve()):
+        raise OutputError(f"{str(out)!r} lies in the folder that is read, {str(folder)!r}; choose another place.")
 
 
 def claim_files(

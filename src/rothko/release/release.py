@@ -222,7 +222,7 @@ class Release(TableRelease):
 
     def _as_written(self, data: Path) -> Rows:
         """The rows; kept columns of a text file get their types back in a file that has types."""
-        if is_text(data) or not is_text(self._source.path):
+        if is_text(data) or not self._source.text:
             return self._rows
         kept = {name: typed_text(column) for name, column in columns_of(self._rows.kept)}
         return replace(self._rows, kept=pa.table(kept))

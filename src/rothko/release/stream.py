@@ -116,7 +116,7 @@ class Stream:
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files
         # Columns that are text in the source get types in a file that has them; which, all parts together tell.
-        typing = is_text(self.source.path) and not is_text(data)
+        typing = self.source.text and not is_text(data)
         refuse_kinds(self._kept(), data)
         untyped = self.spill.folder / "untyped.parquet"
         written, branches = self._put(untyped if typing else data, out.timings, private=typing)
@@ -220,7 +220,7 @@ class Sink:
         self._open = ExitStack()
         self._sql = self._open.enter_context(stream.limits.connect())
         self._beside = self._open.enter_context(ThreadPoolExecutor(1))
-        self._typing = private and is_text(stream.source.path)
+        self._typing = private and stream.source.text
         self._types: dict[str, pa.DataType] = {}
 
     def add(self, part: Part | LargeClass) -> None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.source.csv import CsvOptions, check_encoding
-from rothko.data.source.formats import check_file, is_text
+from rothko.data.source.formats import check_file
 from rothko.data.source.open import open_source
 from rothko.data.source.source import PIECE_ROWS, Source, of_size
 from rothko.data.source.spark import brought
@@ -233,7 +233,7 @@ def _list_column(source: Source) -> str:
 
 
 def _list_columns(source: Source) -> list[str]:
-    if is_text(source.path):
+    if source.text:
         return []
     first = brought(source.frame.limit(0)) if source.frame is not None else next(iter(source.batches(rows=1)))
     return [one.name for one in first.schema if sets.is_list(one.type)]

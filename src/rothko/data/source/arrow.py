@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from rothko.data.address import is_store
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.file_bytes import by_range, size_of
 from rothko.data.source.source import DAMAGED, Source, sound
 from rothko.errors import InputError
 
@@ -19,28 +21,44 @@ def open_arrow(path: Path, _: CsvOptions) -> Source:
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
-            with pa.OSFile(str(path)) as file, pa.ipc.open_file(file, options=_only(columns, names)) as reader:
+            with _opened(path) as file, pa.ipc.open_file(file, options=_only(columns, names)) as reader:
                 return sound(reader.read_all()).select(list(columns))
         except DAMAGED:
             raise InputError(unread) from None
 
     def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
         try:
-            yield from _mapped_batches(path, columns, rows, threads)
+            batches = _read_batches if is_store(path) else _mapped_batches
+            yield from batches(path, columns, rows, threads)
         except DAMAGED:
             raise InputError(unread) from None
 
     try:
-        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
-            names, rows = tuple(reader.schema.names), reader.count_rows()
+        with _opened(path) as file, pa.ipc.open_file(file) as reader:
+            names, schema, rows = tuple(reader.schema.names), reader.schema, reader.count_rows()
     except DAMAGED:
         raise InputError(unread) from None
-    return Source(path.name, names, path, read, _pieces=pieces, rows=rows, bytes=path.stat().st_size)
+    return Source(path.name, names, path, read, _pieces=pieces, rows=rows, bytes=size_of(path), schema=schema)
+
+
+def _opened(path: Path) -> pa.NativeFile:
+    found = by_range(path)
+    return pa.OSFile(found) if isinstance(found, str) else found
 
 
 def _only(columns: Sequence[str], names: Sequence[str], *, threads: int = 0) -> pa.ipc.IpcReadOptions:
     """How to read some columns of an Arrow file, and nothing of the others."""
     return pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns], use_threads=threads != 1)
+
+
+def _read_batches(path: Path, columns: Sequence[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow file in a store, each read as a whole: nothing there can be mapped to memory."""
+    with _opened(path) as file, pa.ipc.open_file(file) as whole:
+        names = whole.schema.names
+        with pa.ipc.open_file(file, options=_only(columns, names, threads=threads)) as reader:
+            for i in range(reader.num_record_batches):
+                batch = sound(reader.get_batch(i)).select(list(columns))
+                yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 
 def _mapped_batches(path: Path, columns: Sequence[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:

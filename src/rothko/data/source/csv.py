@@ -9,15 +9,14 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
-import gzip
 import io
 import itertools
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any
 
+from rothko.data.source.file_bytes import in_order, size_of
 from rothko.data.source.guess import DATE, NUMBER, TIMESTAMP, WHOLE
 from rothko.errors import InputError
 from rothko.mistakes import said
@@ -28,6 +27,8 @@ DECIMALS = (".", ",")
 SAMPLE_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 20
 """How much of a file is parsed at a time, and the longest line."""
+PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""Endings of files that are compressed, and what Arrow calls that."""
 NOT_NAMES = {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown"}
 """What stands in the place of a number that is missing, and is not the name of its column."""
 
@@ -83,8 +84,14 @@ class CsvDialect:
         )
 
     @classmethod
-    def sniff(cls, path: Path, options: CsvOptions) -> CsvDialect:
-        """Look at the beginning of a file."""
+    def sniff(cls, path: Path, options: CsvOptions, *, may_be_empty: bool = False) -> CsvDialect:
+        """Look at the beginning of a file.
+
+        Parameters
+        ----------
+        may_be_empty
+            Whether it may have no records: there are others with the same columns.
+        """
         encoding = options.encoding or _byte_order_mark(path) or "utf-8"
         check_encoding(encoding)
         decimal = options.decimal or "."
@@ -108,7 +115,7 @@ class CsvDialect:
         names = tuple(first) if header else tuple(f"column{i}" for i in range(len(first)))
         if not all(name.strip() for name in names):
             raise InputError(f"{path.name}: column {1 + [bool(n.strip()) for n in names].index(False)} has no name.")
-        if header and not sample and whole:
+        if header and not sample and whole and not may_be_empty:
             raise InputError(f"{path.name} has columns but no records.")
         notes: tuple[str, ...] = ()
         if not header and options.header is None:
@@ -126,29 +133,35 @@ class CsvDialect:
 
 def _has_tabs(path: Path) -> bool:
     """Whether its ending says that a file has tabs between its fields."""
-    return path.name.lower().removesuffix(".gz").endswith(".tsv")
+    name = path.name.lower()
+    return name.removesuffix(next((ending for ending in PACKED if name.endswith(ending)), "")).endswith(".tsv")
 
 
-def is_packed(path: Path) -> bool:
-    """Whether a file is compressed by gzip, as its ending says."""
-    return path.name.lower().endswith(".gz")
+def packing(path: Path) -> str | None:
+    """How a file is compressed, as its ending says.
+
+    >>> packing(Path("People.CSV.GZ")), packing(Path("people.csv"))
+    ('gzip', None)
+    """
+    return next((kind for ending, kind in PACKED.items() if path.name.lower().endswith(ending)), None)
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[Any]:
     """The bytes of a file, unpacked."""
+    packed = packing(path)
     try:
-        with gzip.open(path) if is_packed(path) else path.open("rb") as file:
-            yield cast(BinaryIO, file)
-    except (OSError, EOFError, zlib.error):
-        what = "is not a gzip file, or it is damaged or cut short" if is_packed(path) else "cannot be read"
+        with in_order(path, packed) as file:
+            yield file
+    except OSError:
+        what = f"is not a {packed} file, or it is damaged or cut short" if packed else "cannot be read"
         raise InputError(f"{path.name} {what}.") from None
 
 
 def unpacked_bytes(path: Path) -> int:
     """How long the text is."""
-    if not is_packed(path):
-        return path.stat().st_size
+    if packing(path) is None:
+        return size_of(path)
     with opened(path) as file:
         return sum(len(block) for block in iter(lambda: file.read(BLOCK_BYTES), b""))
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rothko.data.address import is_store
 from rothko.data.source.arrow import open_arrow
-from rothko.data.source.csv import CsvOptions
+from rothko.data.source.csv import PACKED, CsvOptions
 from rothko.data.source.csv_file import open_csv
 from rothko.data.source.parquet import open_parquet
 from rothko.data.source.source import Source
@@ -31,7 +32,8 @@ class Format:
 
 CSV = Format(
     open_csv,
-    {".csv": ".csv", ".tsv": ".tsv", ".txt": ".csv", ".csv.gz": ".csv", ".tsv.gz": ".tsv"},
+    {".csv": ".csv", ".tsv": ".tsv", ".txt": ".csv"}
+    | {f"{ending}{packed}": ending for packed in PACKED for ending in (".csv", ".tsv")},
     text=True,
 )
 PARQUET = Format(open_parquet, {".parquet": ".parquet", ".pq": ".parquet"})
@@ -39,7 +41,7 @@ ARROW = Format(open_arrow, {".arrow": ".arrow", ".feather": ".feather", ".ipc": 
 FORMATS = (CSV, PARQUET, ARROW)
 
 
-def check_file(path: Path) -> None:
+def check_file(path: Path, *, may_be_empty: bool = False) -> None:
     """Tell what is no file to read before any reader looks at it."""
     if not path.exists():
         raise InputError(f"There is no file {str(path)!r}.")
@@ -52,13 +54,14 @@ def check_file(path: Path) -> None:
         raise InputError(
             f"{str(path)!r} is a pipe or a device, which can be read only once; save what comes through it to a file."
         )
-    if path.stat().st_size == 0:
+    if path.stat().st_size == 0 and not may_be_empty:
         raise InputError(f"{path.name} is empty.")
 
 
 def open_file(path: Path, csv: CsvOptions) -> Source:
     """Open the file of a table."""
-    check_file(path)
+    if not is_store(path):
+        check_file(path)
     form = format_of(path)
     if form is None:
         known = ", ".join(ending for form in FORMATS for ending in form.endings)

@@ -41,6 +41,8 @@ class Guess:
         """The type so far; None while every value is missing."""
         self._pattern: re.Pattern[str] | None = None
         self._seen = 0
+        self._long = False
+        """Whether a whole number was seen that a number with decimals does not keep."""
         self._decimal = decimal
 
     def look(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -52,8 +54,12 @@ class Guess:
         if self.kind == pa.int64():
             found = _as_integers(column)
             if found is not None:
+                self._long |= _has_long(found)
                 return found
-            self.kind = pa.float64()
+            # What was whole so far must be kept to the last digit, too.
+            self.kind = pa.string() if self._long else pa.float64()
+            if self._long:
+                return column
         found = self._as_numbers(column) if self.kind == pa.float64() else _cast(column, self.kind)
         if found is None:
             self.kind = pa.string()
@@ -99,6 +105,15 @@ def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
             return None
         chunks.append(pa.array(out, mask=~present) if chunk.null_count else pa.array(out))
     return pa.chunked_array(chunks, pa.int64())
+
+
+def _has_long(column: pa.ChunkedArray) -> bool:
+    """Whether whole numbers are among them that would be rounded, or have so many digits that they are codes."""
+    ends = pc.min_max(column).as_py()
+    if ends["min"] is None or max(ends["max"], -ends["min"]) < 10**15:
+        return False
+    large = column.filter(pc.greater_equal(pc.abs(column), 10**15)).unique().cast(pa.string())
+    return _as_numbers(pa.chunked_array([large])) is None
 
 
 def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

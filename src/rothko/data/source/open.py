@@ -12,9 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rothko.data.address import is_store
 from rothko.data.source.csv import CsvOptions, texts
+from rothko.data.source.file_bytes import stamp
 from rothko.data.source.formats import is_text, open_file
-from rothko.data.source.source import Source, stamp
+from rothko.data.source.listing import is_several, paths_at, released_in
+from rothko.data.source.several import open_several
+from rothko.data.source.source import Source
 from rothko.errors import InputError
 from rothko.mistakes import said
 
@@ -34,8 +38,7 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
     if isinstance(data, Source):
         return data
     if isinstance(data, str | Path):
-        before = stamp(Path(data))
-        source = replace(open_file(Path(data), csv or CsvOptions()), _stamp=before)
+        source = open_path(Path(data), csv or CsvOptions())
     else:
         from rothko.data.source.frames import open_frame  # what knows all dataframes takes a while to load
 
@@ -43,6 +46,15 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
     with_names(source)
     _refuse_unnamed(source, list(asked))
     return source
+
+
+def open_path(path: Path, csv: CsvOptions) -> Source:
+    """Open a file, or all files of a folder or a pattern; of the folder of a release, its table."""
+    if is_several(path):
+        table = None if is_store(path) else released_in(path)
+        return open_several(path, csv) if table is None else open_path(table, csv)
+    before = stamp(path)
+    return replace(open_file(path, csv), _stamps={path: before})
 
 
 def with_names(source: Source) -> Source:
@@ -65,7 +77,7 @@ def open_either(data: Any, forms: Sequence[CsvOptions], asked: Sequence[str]) ->
         try:
             source = open_source(data, csv=form)
             there = any(name in asked or name.removesuffix("_min") in asked for name in source.names)
-            if there and (form.encoding == forms[-1].encoding or _is_utf_8(Path(data))):
+            if there and (form.encoding == forms[-1].encoding or all(map(_is_utf_8, paths_at(Path(data))))):
                 return source
         except InputError:  # of another form, then; the last one says what is wrong
             continue

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.file_bytes import by_range, size_of
 from rothko.data.source.source import DAMAGED, PIECE_BYTES, Source, sound
 from rothko.errors import InputError
 
@@ -17,8 +18,8 @@ def open_parquet(path: Path, _: CsvOptions, *, groups: Iterable[int] | None = No
     """Open a Parquet file, or some groups of its rows."""
     damaged = f"{path.name} is damaged or cut short: its columns cannot be read."
     try:
-        with pq.ParquetFile(path) as file:
-            names, about = tuple(file.schema_arrow.names), file.metadata
+        with pq.ParquetFile(by_range(path)) as file:
+            schema, names, about = file.schema_arrow, tuple(file.schema_arrow.names), file.metadata
             chosen = list(range(about.num_row_groups) if groups is None else groups)
             stored = [(about.row_group(i).num_rows, about.row_group(i).total_byte_size) for i in chosen]
     except DAMAGED:
@@ -27,7 +28,7 @@ def open_parquet(path: Path, _: CsvOptions, *, groups: Iterable[int] | None = No
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(by_range(path)) as file:
                 # One chunk per column, as a whole: the ranks are taken over all values anyway.
                 return sound(file.read_row_groups(chosen, columns=list(columns)).select(list(columns))).combine_chunks()
         except DAMAGED:
@@ -37,11 +38,10 @@ def open_parquet(path: Path, _: CsvOptions, *, groups: Iterable[int] | None = No
         rows = max(min(rows, PIECE_BYTES * there // max(sum(size for _, size in stored), 1)), 1)
         try:
             # Through a buffer: a group of rows is not read at once, and may be larger than memory.
-            with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            with pq.ParquetFile(by_range(path), buffer_size=1 << 20, pre_buffer=False) as file:
                 for batch in file.iter_batches(rows, chosen, list(columns), use_threads=threads > 1):
                     yield sound(batch.select(list(columns)))  # asked for "a", the reader brings "a.b", too
         except DAMAGED:
             raise InputError(damaged) from None
 
-    size = path.stat().st_size
-    return Source(path.name, names, path, read, _pieces=pieces, rows=there, bytes=size)
+    return Source(path.name, names, path, read, _pieces=pieces, rows=there, bytes=size_of(path), schema=schema)

@@ -7,7 +7,7 @@ therefore checked in full (:func:`sound`) before anything else looks at it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from rothko.data.plain import as_plain
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.file_bytes import stamps
 from rothko.errors import InputError
 
 PEEK = 10_000
@@ -75,8 +76,10 @@ class Source:
     named: bool = True
     """Whether the names are surely names; of a text file, what is taken for the header may be a record."""
     _text_bytes: Callable[[Sequence[str]], int] | None = None
-    _stamp: tuple[int, ...] = ()
-    """Of a file that is gone through more than once: what tells it from what it is after a change."""
+    _stamps: Mapping[Path, tuple[str | int, ...]] = field(default_factory=dict)
+    """Of files that are gone through more than once: what tells each from what it is after a change."""
+    _listed: Callable[[], Collection[Path]] | None = None
+    """Of a folder: which files are there now."""
     _first: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     """Of a text file: its first records as text, before any type is settled."""
     written_by: str = ""
@@ -86,7 +89,9 @@ class Source:
     parts: tuple[Path, ...] = ()
     """Of such a table: its Parquet files, where it is all that they hold."""
     text: bool = False
-    """Of such a table: whether its columns have no types."""
+    """Whether its columns have no types."""
+    schema: pa.Schema | None = field(default=None, compare=False, repr=False)
+    """Of a file whose columns have types: these."""
     held: Any = field(default=None, compare=False, repr=False)
     """What must stay as long as this does: the private folder that the result of a query lies in."""
     form: CsvOptions | None = None
@@ -163,18 +168,14 @@ class Source:
         return int(-(-first.nbytes * self.rows // first.num_rows))
 
     def _check(self) -> None:
-        """Refuse a file that is not the one that was opened: what was learned in one pass must hold in the next."""
-        if self.path is not None and self._stamp != stamp(self.path):
-            raise InputError(f"{self.label} has changed while it was read; start again.")
-
-
-def stamp(path: Path) -> tuple[int, ...]:
-    """What tells a file from what it is after a change."""
-    try:
-        status = path.stat()
-    except OSError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns
+        """Refuse files that are not those that were opened: what was learned in one pass must hold in the next."""
+        for path, now in zip(self._stamps, stamps(self._stamps), strict=True):
+            if self._stamps[path] != now:
+                what = "is gone" if not now else "has changed"
+                of = "" if len(self._stamps) == 1 else f" of {self.label}"
+                raise InputError(f"{path.name}{of} {what} while it was read; start again.")
+        if self._listed is not None and {*self._listed()} != {*self._stamps}:
+            raise InputError(f"{self.label} has other files than when it was opened; start again.")
 
 
 def sound(read: pa.Table | pa.RecordBatch) -> Any:

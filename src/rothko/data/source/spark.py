@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from rothko.data.source.source import PIECE_ROWS, Source, stamp
+from rothko.data.source.file_bytes import stamp
+from rothko.data.source.source import PIECE_ROWS, Source
 from rothko.data.source.spark_errors import understood
 
 
@@ -57,7 +58,7 @@ def open_spark(
         _pieces=lambda columns, *_: first(columns),
         _first=first,
         written_by="write.parquet",
-        _stamp=() if path is None else stamp(path),
+        _stamps={} if path is None else {path: stamp(path)},
         frame=frame,
         parts=tuple(parts),
         text=text,

@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 
 from rothko.data.plain import as_plain, plain_type
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.file_bytes import stamp
 from rothko.data.source.parquet import open_parquet
-from rothko.data.source.source import Source, stamp
+from rothko.data.source.source import Source
 from rothko.data.source.spark import quoted
 from rothko.data.source.spark_errors import understood
 from rothko.data.source.written import Written
@@ -109,7 +110,7 @@ class PartFile:
     rows: int
     groups: int
     """Groups of rows in it."""
-    stamp: tuple[int, ...]
+    stamp: tuple[str | int, ...]
     """Its size, and when it was written: the same for everybody who sees it."""
 
 
@@ -204,7 +205,7 @@ def _opened(file: PartFile, groups: Iterable[int]) -> Source:
     before = stamp(path)
     if before[1:] != file.stamp:
         raise InputError(f"{path.name} has changed while it was read; start again.")
-    return replace(open_parquet(path, CsvOptions(), groups=groups), _stamp=before)
+    return replace(open_parquet(path, CsvOptions(), groups=groups), _stamps={path: before})
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -1,0 +1,57 @@
+"""The bytes of a file, wherever it lies: on this machine, or in an object store, by ranges or from its beginning on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+
+from rothko.data.address import Store, is_store
+
+AT_ONCE = 16
+"""Questions that a store is asked at a time."""
+
+
+def in_order(path: Path, packed: str | None = None) -> pa.NativeFile:
+    """The bytes from the first to the last.
+
+    Parameters
+    ----------
+    packed
+        How they are compressed, as Arrow calls it. Said, and not left to Arrow's guess at the ending, which takes .GZ
+        for text.
+    """
+    if is_store(path):
+        return pa.input_stream(Store.of(path).stream(path), compression=packed)
+    return pa.input_stream(str(path), compression=packed)
+
+
+def by_range(path: Path) -> str | pa.NativeFile:
+    """What a reader takes that goes to and fro in a file."""
+    return Store.of(path).ranges(path) if is_store(path) else str(path)
+
+
+def size_of(path: Path) -> int:
+    """How many bytes a file has."""
+    return Store.of(path).size(path) or 0 if is_store(path) else path.stat().st_size
+
+
+def stamp(path: Path) -> tuple[str | int, ...]:
+    """What tells a file from what it is after a change; nothing where it is gone."""
+    if is_store(path):
+        return Store.of(path).stamp(path)
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def stamps(paths: Collection[Path]) -> list[tuple[str | int, ...]]:
+    """The same of several; those in a store are asked for side by side."""
+    if len(paths) < 2 or not is_store(next(iter(paths))):
+        return [stamp(path) for path in paths]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(stamp, paths))
