@@ -104,7 +104,7 @@ def test_a_table_in_several_files(desk: Desk, made: Made) -> None:
         "generate patients -n 300 --seed 2 -o data/2026-02.parquet",
     )
     (desk.folder / "policy.yaml").write_text(next(blocks((ROOT / "README.md").read_text("utf-8"), "yaml")))
-    assert desk.follow(page("how-to/several-files.md")) == 2
+    assert desk.follow(page("how-to/several-files.md")) == 3
 
 
 def test_a_release_for_a_use(desk: Desk) -> None:

@@ -19,7 +19,7 @@ from rothko.errors import InfeasibleError, OutputError, PolicyError, PrivacyWarn
 from rothko.policy.policy import Policy
 from rothko.release import anatomy as module
 from rothko.release.anatomy import AnatomyRelease, requirements_of, verified_pair
-from rothko.release.staging import sha256
+from rothko.release.digest import sha256
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow")
 

@@ -17,8 +17,8 @@ import pytest
 import rothko as rk
 from rothko.errors import InputError, OutputError, PolicyError, VerificationError
 from rothko.flow import prepare
+from rothko.release.parts import MANIFEST
 from rothko.release.spark import finish as finishing
-from rothko.release.spark.parts import MANIFEST
 from rothko.release.spark.release import Spread, SpreadRelease
 from tests.spark import spark
 from tests.stores import bucket, s3_server

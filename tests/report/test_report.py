@@ -20,8 +20,8 @@ from rothko.errors import InputError, PolicyError
 from rothko.metrics.risk import risk
 from rothko.plots.model import parse
 from rothko.privacy import REQUIREMENTS
-from rothko.release.spark.parts import MANIFEST, PartFile, part_name, write_manifest
-from rothko.release.staging import sha256
+from rothko.release.digest import sha256
+from rothko.release.parts import MANIFEST, PartFile, part_name, write_manifest
 from rothko.report import page
 from rothko.report.report import report
 from rothko.report.sentences import REQUIREMENTS as SAID

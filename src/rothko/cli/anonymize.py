@@ -118,6 +118,15 @@ def anonymize(
             show_default=False,
         ),
     ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            "--parts",
+            metavar="<size>",
+            help="Write the data as several files of about this size, such as 64MB, in a folder.",
+            show_default="one file",
+        ),
+    ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -132,6 +141,7 @@ def anonymize(
     workload of a policy file.
     """
     from rothko.cli import console
+    from rothko.engines.plan import as_bytes
     from rothko.flow import prepare, reported
     from rothko.policy.asked import Asked
     from rothko.policy.decided import method_for
@@ -158,7 +168,7 @@ def anonymize(
     place = place_of(
         out, data, asked, recoding=False if no_recoding or not makes.recodes else recoding or True,
         two_tables=makes.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
-        in_parts=there is not data, report=report, reporter=reported,
+        in_parts=there is not data, report=report, reporter=reported, parts=as_bytes(parts, "--parts"),
     )  # fmt: skip
     if policy is None:  # only now: it takes a pass over the data
         asked = _with_options(table.settled(), given)

@@ -105,7 +105,7 @@ def in_memory(size: int) -> int:
     return WORKING * size + BASELINE
 
 
-def as_bytes(memory: int | str | None) -> int | None:
+def as_bytes(memory: int | str | None, option: str = "--memory") -> int | None:
     """A number of bytes, also as a size such as 512MB or 2GiB.
 
     >>> as_bytes("1.5GB"), as_bytes("2 KiB"), as_bytes(10**9), as_bytes(None)
@@ -115,7 +115,7 @@ def as_bytes(memory: int | str | None) -> int | None:
         return memory
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", str(memory).strip().lower())
     if not found or isinstance(memory, bool):
-        raise InputError(f"{said('--memory')} must be a size such as 512MB or 2GiB, not {memory!r}.")
+        raise InputError(f"{said(option)} must be a size such as 512MB or 2GiB, not {memory!r}.")
     number, prefix, binary = found.groups()
     return int(float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " "))
 

@@ -22,9 +22,11 @@ from rothko.errors import OutputError, unreadable_name
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
 from rothko.release.commit import state
+from rothko.release.digest import sha256
 from rothko.release.formats.table import ENDINGS
 from rothko.release.objects import InStore
-from rothko.release.staging import Claim, Staging, sha256, staging
+from rothko.release.parts import check_parts
+from rothko.release.staging import Claim, Staging, staging
 from rothko.release.write import explained
 
 LINE_ENDINGS = (".txt", ".dat", ".txt.gz", ".dat.gz")
@@ -82,6 +84,8 @@ class Place:
     """Where the report goes; None where there is to be none."""
     in_store: InStore | None = None
     """The object store that all of it goes to, where it does not stay on this machine."""
+    parts: int | None = None
+    """How many bytes a file of the data may have, where it is to be several."""
 
     @classmethod
     def of(
@@ -207,6 +211,7 @@ def place_of(
     in_parts: bool = False,
     report: bool | None = None,
     reporter: Reporter | None = None,
+    parts: int | None = None,
 ) -> Place:
     """The place for a release of a table, unless it was looked at before the work began.
 
@@ -216,26 +221,36 @@ def place_of(
         The file of the table, None where there is none.
     inputs
         What is read besides the source and the hierarchies of the policy.
+    in_parts
+        Whether the data is written by the tasks of a cluster.
+    parts
+        How many bytes a file of the data may have, where it is to be several.
     """
     if isinstance(out, Place):
         return out
+    if parts is not None and (in_parts or two_tables):
+        what = "engine spark writes a file for each of its tasks" if in_parts else "anatomy writes two tables"
+        raise OutputError(f"{what[0].upper()}{what[1:]}, and none of a size; leave out {said('--parts')}.")
     asked = (column.hierarchy for column in policy.columns.values())
     hierarchies = [one.file for one in asked if one is not None and one.kind == "csv"]
     files = () if source is None else paths_at(source)
     if source is not None and source.is_dir() and files != (source,):
         _refuse_inside(Path(out), source)
     read = (*files, *hierarchies, *inputs)
-    return Place.of(
+    place = Place.of(
         out,
         suffix=ending_like(files[0] if files else None),
         recoding=recoding,
         two_tables=two_tables,
         overwrite=overwrite,
         inputs=read,
-        in_parts=in_parts,
+        in_parts=in_parts or parts is not None,
         report=report,
         reporter=reporter,
     )
+    if parts is not None:
+        check_parts(place.data.suffix.lower(), parts)
+    return replace(place, parts=parts)
 
 
 def _refuse_inside(out: Path, folder: Path) -> None:

@@ -20,6 +20,7 @@ from rothko import notebook
 from rothko.data.source.formats import is_text
 from rothko.data.source.guess import typed_text
 from rothko.data.source.source import Source
+from rothko.engines.plan import as_bytes
 from rothko.release.certificate import Certificate
 from rothko.release.meant import Meant
 from rothko.release.people import People
@@ -100,6 +101,7 @@ class TableRelease(ABC):
         recoding: str | Path | bool = True,
         report: bool | None = None,
         overwrite: bool = False,
+        parts: int | str | None = None,
     ) -> Saved[Certificate]:
         """Write data and certificate to a folder, or beside a file under its name; verify what was written.
 
@@ -113,10 +115,14 @@ class TableRelease(ABC):
             own beside the release; False: it is not written.
         report
             Whether to write the report for the public beside the data; None: into a folder.
+        parts
+            How large a file of the data may be, ``"64MB"``: it is then a folder of files under the name that one file
+            would have, with a list of their hashes, which the certificate vouches for. ``rothko report`` reports on it.
         """
         place = place_of(
             out, self._source.path, self.certificate.policy, recoding=recoding if self._recodes() else False,
             two_tables=self.two_tables, overwrite=overwrite, report=report, reporter=self.reporter,
+            parts=as_bytes(parts, "--parts"),
         )  # fmt: skip
         return save(place, self._write)
 
@@ -206,7 +212,7 @@ class Release(TableRelease):
             rows = self._as_written(data)
             types = typed_as(rows.kept, self._rows.kept)
             wanted = begun(self._truth.of_rows, text=is_text(data), types=types)
-            escaped = write_rows(rows, data, escape=policy.csv.escape_formulas, threads=self._threads)
+            escaped = write_rows(rows, data, escape=policy.csv.escape_formulas, threads=self._threads, parts=out.parts)
 
         def verify() -> Verification:
             meant = replace(self._meant(wanted.result()), schema=rows.schema, types=types)

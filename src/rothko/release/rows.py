@@ -66,12 +66,12 @@ class Rows:
         published = {name: tuple(column.of_nobody() for column in shown) for name, shown in self.published.items()}
         return Rows(self.names, published, np.empty(0, dtype=np.int32), self.kept.schema.empty_table())
 
-    def slices(self) -> Iterator[Rows]:
+    def slices(self, rows: int = ROW_GROUP) -> Iterator[Rows]:
         """The rows, as many at a time as a row group has; no rows are one slice, which tells the columns."""
-        for begin in range(0, max(len(self.classes), 1), ROW_GROUP):
-            some = self.classes[begin : begin + ROW_GROUP]
+        for begin in range(0, max(len(self.classes), 1), rows):
+            some = self.classes[begin : begin + rows]
             whole = len(some) == len(self.classes)
-            yield self if whole else replace(self, classes=some, kept=self.kept.slice(begin, ROW_GROUP))
+            yield self if whole else replace(self, classes=some, kept=self.kept.slice(begin, rows))
 
     def to_arrow(self, *, threads: int = 1) -> pa.Table:
         """The rows as an Arrow table; published texts are dictionaries of what is shown."""

@@ -32,8 +32,10 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from rothko.release.certificate import Seal, Sealed
+from rothko.release.digest import sha256
+from rothko.release.parts import MANIFEST
 from rothko.release.place import Place
-from rothko.release.staging import Staging, sha256
+from rothko.release.staging import Staging
 from rothko.release.verify import Verification
 from rothko.release.write import Content, said_of
 
@@ -82,6 +84,8 @@ class Outgoing:
     _stage: Staging
     _recoding: Path | None
     _pool: ThreadPoolExecutor
+    parts: int | None = None
+    """How many bytes the files may have that the data is written to, where it is to be several."""
     _recoded: list[Future[dict[str, str]]] = field(default_factory=list)
 
     def recode(self, files: Callable[[Path], Mapping[Path, Content]]) -> None:
@@ -118,10 +122,12 @@ def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Sa
     timings: dict[str, float] = {}
     with place.staging() as stage, ThreadPoolExecutor(2) as pool:
         files = tuple(stage.place_for(target) for target in place.tables)
-        out = Outgoing(files, timings, stage, place.recoding, pool)
+        out = Outgoing(files, timings, stage, place.recoding, pool, place.parts)
         written = write(out)
         with timed(timings, "verify"):
-            hashed = {file: pool.submit(sha256, file) for file in files if file not in written.hashes}
+            # Of several files, the list of their hashes.
+            lists = {file: file if place.parts is None else file / MANIFEST for file in files}
+            hashed = {file: pool.submit(sha256, lists[file]) for file in files if file not in written.hashes}
             checked = written.verify()
         recoded = out.recoded()
         found = dict(written.hashes) | {file: one.result() for file, one in hashed.items()}

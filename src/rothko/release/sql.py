@@ -129,15 +129,27 @@ def file_literal(path: Path) -> str:
     return literal(re.sub(r"([*?\[])", r"[\1]", str(path)))
 
 
+def files_in(path: Path) -> list[Path]:
+    """The files of a release under a name: itself, or those of a folder, in their order, but for their list."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.iterdir() if not file.name.startswith(("_", ".")))
+
+
+def files_literal(path: Path) -> str:
+    """All files of a release as an SQL literal."""
+    return f"[{', '.join(map(file_literal, files_in(path)))}]"
+
+
 def parquet_rows(path: Path) -> str:
-    """The rows of one Parquet file, and nothing that DuckDB takes from the folders that it lies in.
+    """The rows of a Parquet file, or of several, and nothing that DuckDB takes from the folders that it lies in.
 
     Left to itself it replaces the column ``age`` of a file in a folder ``age=5`` by fives.
 
     >>> parquet_rows(Path("age=5/release.parquet")).endswith("hive_partitioning = false, union_by_name = false)")
     True
     """
-    return f"read_parquet({file_literal(path)}, hive_partitioning = false, union_by_name = false)"
+    return f"read_parquet({files_literal(path)}, hive_partitioning = false, union_by_name = false)"
 
 
 def name_of(name: str) -> str:

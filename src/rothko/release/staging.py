@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pathlib import Path
 from rothko import private
 from rothko.errors import OutputError
 from rothko.release.commit import State, locked, move, state, undisturbed
+from rothko.release.digest import sha256
 from rothko.release.write import Content, explained, write_content
 
 
@@ -116,12 +116,6 @@ def staging(claim: Claim | None = None) -> Iterator[Staging]:
         yield stage
     finally:
         stage.clear()
-
-
-def sha256(path: Path) -> str:
-    """The hash of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _changed(path: Path) -> OutputError:

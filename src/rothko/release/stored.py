@@ -159,14 +159,21 @@ class StoredRelease(HeldRelease):
         with timed(out.timings, "write"):
             written = rewrite(
                 self._there(self._data), data, self._written, typed=not is_text(data), limits=self._limits,
-                escape=policy.csv.escape_formulas,
+                escape=policy.csv.escape_formulas, parts=out.parts,
             )  # fmt: skip
             self._recode(out)
         return Unverified(lambda: written.meant.verified(data, policy, self._limits), self._certified, written.escaped)
 
 
 def rewrite(
-    stored: Path, target: Path, written: Written, *, typed: bool, limits: Limits, escape: bool = True
+    stored: Path,
+    target: Path,
+    written: Written,
+    *,
+    typed: bool,
+    limits: Limits,
+    escape: bool = True,
+    parts: int | None = None,
 ) -> Written:
     """Write the rows of a stored release to another file, some at a time; what was written, and must be there.
 
@@ -176,10 +183,12 @@ def rewrite(
         Give kept columns of a text file the types of their values.
     escape
         In text files, put an apostrophe before cells that spreadsheets take for formulas.
+    parts
+        Write several files of about so many bytes.
     """
     types = written.types if typed else {}
     refuse_kinds(pa.schema([(name, types.get(name, kind)) for name, kind in written.kinds.items()]), target)
-    if file_format(target) is file_format(stored) and not types:
+    if file_format(target) is file_format(stored) and not types and parts is None:
         with explained(target):
             shutil.copyfile(stored, target)
         return written
@@ -187,7 +196,8 @@ def rewrite(
     with limits.connect() as connection:
         wanted = ToldHashes(written.meant.told, is_text(target), types).found(stored, connection)
     schema = None
-    with _opened(stored, written) as file, RowsFile(target, escape=escape, threads=limits.threads) as out:
+    into = RowsFile(target, escape=escape, threads=limits.threads, parts=parts)
+    with _opened(stored, written) as file, into as out:
         for batch in file.iter_batches(PIECE, use_threads=limits.threads > 1):
             table = restored(pa.Table.from_batches([batch]), written.kinds)
             columns = dict(columns_of(table))

@@ -119,11 +119,14 @@ class Stream:
         typing = self.source.text and not is_text(data)
         refuse_kinds(self._kept(), data)
         untyped = self.spill.folder / "untyped.parquet"
-        written, branches = self._put(untyped if typing else data, out.timings, private=typing)
+        parts = out.parts
+        written, branches = self._put(
+            untyped if typing else data, out.timings, private=typing, parts=None if typing else parts
+        )
         with timed(out.timings, "write"):
             if typing:
                 escape = self.policy.csv.escape_formulas
-                written = rewrite(untyped, data, written, typed=True, limits=self.limits, escape=escape)
+                written = rewrite(untyped, data, written, typed=True, limits=self.limits, escape=escape, parts=parts)
                 untyped.unlink()
             out.recode(lambda path: branches.files(path, self.top()))
             out.recoded()
@@ -170,14 +173,16 @@ class Stream:
             self.spill.close()
             raise
 
-    def _put(self, path: Path, timings: dict[str, float], *, private: bool) -> tuple[Written, Branches]:
-        """Put every part into a file."""
+    def _put(
+        self, path: Path, timings: dict[str, float], *, private: bool, parts: int | None = None
+    ) -> tuple[Written, Branches]:
+        """Put every part into a file, or into files of about so many bytes."""
         branches = Branches(self.outline.lines, self.policy, self.spill)
-        with Sink(self, path, branches.add, private=private) as sink:
-            parts = iter(self.parts)
+        with Sink(self, path, branches.add, private=private, parts=parts) as sink:
+            coming = iter(self.parts)
             while True:
                 with timed(timings, "partition"):
-                    part = next(parts, None)
+                    part = next(coming, None)
                 if part is None:
                     break
                 sink.add(part)
@@ -196,9 +201,11 @@ class Sink:
         Takes the branch that hangs from a leaf of the top, and what its classes publish, where there is a recoding.
     private
         The file does not leave, and has no types yet for kept columns of a text file: they are found out.
+    parts
+        Make it a folder of files of about so many bytes.
     """
 
-    def __init__(self, stream: Stream, path: Path, branch: Branch, *, private: bool) -> None:
+    def __init__(self, stream: Stream, path: Path, branch: Branch, *, private: bool, parts: int | None = None) -> None:
         policy = stream.policy
         if policy.order == "keep":
             raise PolicyError(
@@ -208,7 +215,9 @@ class Sink:
         self.timings: dict[str, float] = {}
         """Seconds spent on ``publish``, ``write``, ``verify`` and ``measure``."""
         self._of, self._branch = stream, branch
-        self._file = RowsFile(path, escape=policy.csv.escape_formulas, private=private, threads=stream.threads)
+        self._file = RowsFile(
+            path, escape=policy.csv.escape_formulas, private=private, threads=stream.threads, parts=parts
+        )
         self.meter = stream.meter(
             policy, stream.outline, stream.spill, threads=stream.threads, memory=stream.memory
         )  # fmt: skip

@@ -18,16 +18,18 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rothko.errors import OutputError
+from rothko.release.formats.format import Writer
 from rothko.release.formats.table import file_format, refuse_kinds
+from rothko.release.parts import PartsWriter
 from rothko.release.rows import Rows, assemble
 
 Content: TypeAlias = str | pa.Table | pa.RecordBatchReader
 """What goes with the data: text, or a table."""
 
 
-def write_rows(rows: Rows, path: Path, *, escape: bool = True, threads: int = 1) -> set[str]:
+def write_rows(rows: Rows, path: Path, *, escape: bool = True, threads: int = 1, parts: int | None = None) -> set[str]:
     """Write rows in the format of the path's ending; returns the columns with cells that were escaped."""
-    with RowsFile(path, escape=escape, threads=threads) as file:
+    with RowsFile(path, escape=escape, threads=threads, parts=parts) as file:
         file.write(rows)
     return file.escaped
 
@@ -64,12 +66,22 @@ class RowsFile:
         In text files, put an apostrophe before cells that spreadsheets take for formulas.
     private
         The file does not leave; see :func:`rothko.release.formats.table.refuse_kinds`.
+    parts
+        Make it a folder of files of about so many bytes; see :mod:`rothko.release.parts`.
     """
 
-    def __init__(self, path: Path, *, escape: bool = True, private: bool = False, threads: int = 1) -> None:
+    def __init__(
+        self, path: Path, *, escape: bool = True, private: bool = False, threads: int = 1, parts: int | None = None
+    ) -> None:
         self.path = path
         self._private, self._checked = private, False
-        self._writer = file_format(path).writer(path, threads=threads, escape=escape)
+        form = file_format(path)
+        self._writer: Writer
+        if parts is None:
+            self._writer = form.writer(path, threads=threads, escape=escape)
+        else:
+            with explained(path):
+                self._writer = PartsWriter(path, form, parts, threads=threads, escape=escape)
 
     @property
     def escaped(self) -> set[str]:

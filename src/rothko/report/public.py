@@ -13,7 +13,7 @@ from rothko.privacy.combined import AlphaK, PSensitive
 from rothko.privacy.diversity import DistinctLDiversity
 from rothko.privacy.kanonymity import KAnonymity
 from rothko.release.loss import AggregateLoss, Answer, ClassifyLoss, RegressLoss, SelectLoss, TaskLoss
-from rothko.release.spark.parts import MANIFEST
+from rothko.release.parts import MANIFEST
 from rothko.release.sql import literal, name_of
 from rothko.report import figures, page
 from rothko.report.page import Html, Section

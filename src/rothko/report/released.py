@@ -21,13 +21,13 @@ from rothko.errors import InputError, PolicyError, nearest
 from rothko.policy.policy import Policy
 from rothko.progress import count_threads
 from rothko.release.check import published_in
+from rothko.release.digest import sha256
 from rothko.release.formats.table import ENDINGS
+from rothko.release.parts import MANIFEST
 from rothko.release.place import certificate_of
 from rothko.release.release import TableRelease
 from rothko.release.save import Staged
-from rothko.release.spark.parts import MANIFEST
 from rothko.release.sql import Limits
-from rothko.release.staging import sha256
 from rothko.release.verify import open_table, with_long_lines
 
 FORMAT = "rothko certificate 1"

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from rothko.errors import InputError, OutputError
 from rothko.mistakes import said
 from rothko.release.formats.arrow import OPTIONS
+from rothko.release.parts import READ_BY_SPARK, check_ending
 from rothko.release.place import LINE_ENDINGS, Place, named_file
-from rothko.release.spark.parts import READ_BY_SPARK, check_ending
 from rothko.release.write import explained
 from rothko.sets.records import Records
 

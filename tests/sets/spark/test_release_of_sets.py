@@ -18,7 +18,7 @@ import pytest
 import rothko as rk
 from rothko.errors import InfeasibleError, InputError, OutputError, PolicyError, VerificationError
 from rothko.generate.longtail import LongTail, longtail
-from rothko.release.spark.parts import MANIFEST
+from rothko.release.parts import MANIFEST
 from rothko.sets import Reading, prepare
 from rothko.sets.methods import mondrian
 from rothko.sets.spark.release import HeldSets, SpreadSets

@@ -11,10 +11,11 @@ from typing import BinaryIO
 import duckdb
 import pyarrow as pa
 
+from rothko.errors import VerificationError
 from rothko.release.csv_writer import write_csv
 from rothko.release.formats.csv_lines import counted_lines, lines_once, repeats
 from rothko.release.rows import Rows
-from rothko.release.sql import file_literal, literal
+from rothko.release.sql import files_in, files_literal, literal
 
 AS_WRITTEN = (
     "compression = 'none', hive_partitioning = false, filename = false, null_padding = false, ignore_errors = false"
@@ -52,18 +53,24 @@ class Csv:
         self, connection: duckdb.DuckDBPyConnection, path: Path, used: Collection[str], table: str, longest: int
     ) -> tuple[str, ...]:
         """Let a file be a table of texts."""
-        with path.open(encoding="utf-8", newline="") as file:  # a name may have line ends
-            names = next(csv.reader(file, delimiter=self.delimiter))
+        first, *others = map(self._header, files_in(path))
+        if not all(other == first for other in others):
+            raise VerificationError(f"Verification failed: the files of {path.name} have different columns.")
+        names = first
         columns = {f"c{i}": "VARCHAR" for i in range(len(names))}
         connection.execute(
             f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {self._rows(path, columns, longest, header=True)}"
         )
         return tuple(names)
 
+    def _header(self, path: Path) -> list[str]:
+        with path.open(encoding="utf-8", newline="") as file:  # a name may have line ends
+            return next(csv.reader(file, delimiter=self.delimiter))
+
     def _rows(self, path: Path, columns: Mapping[str, str], longest: int, *, header: bool) -> str:
         kinds = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
         return (
-            f"read_csv({file_literal(path)}, delim = {literal(self.delimiter)}, header = {header}, quote = '\"', "
+            f"read_csv({files_literal(path)}, delim = {literal(self.delimiter)}, header = {header}, quote = '\"', "
             f"escape = '\"', new_line = '\\n', auto_detect = false, strict_mode = true, {AS_WRITTEN}, "
             f"max_line_size = {longest}, columns = {{{kinds}}})"
         )
@@ -72,7 +79,7 @@ class Csv:
         self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
     ) -> bool:
         """Read lines that are alike and stand together once, where lines are records and repeat."""
-        lines = lines_once(path) if repeats(path) else None
+        lines = lines_once(path) if path.is_file() and repeats(path) else None
         if lines is None:
             return False
         kinds = {"times": "BIGINT"} | {f"c{i}": "VARCHAR" for i in range(columns)}

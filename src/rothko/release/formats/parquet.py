@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from rothko.errors import VerificationError
 from rothko.release.rebuilt import rebuilt
 from rothko.release.rows import ROW_GROUP, Rows
-from rothko.release.sql import parquet_rows
+from rothko.release.sql import files_in, parquet_rows
 
 SMALL_GROUP = 1 << 16
 """The fewest rows of a row group that is not the last."""
@@ -39,14 +39,18 @@ class Parquet:
         return pq.read_schema(pa.BufferReader(empty.getvalue()))
 
     def schema(self, path: Path) -> pa.Schema:
-        """The columns of a file, as its bytes name them."""
-        return pq.read_schema(path)
+        """The columns of a file, as its bytes name them; of several, which must be the same."""
+        first, *others = map(pq.read_schema, files_in(path))
+        if not all(other.equals(first, check_metadata=True) for other in others):
+            raise VerificationError(f"Verification failed: the files of {path.name} have different columns.")
+        return first
 
     def tables(self, path: Path) -> Iterator[pa.Table]:
         """The rows of a file, some at a time; first none of them."""
-        with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            yield file.schema_arrow.empty_table()
-            yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches())
+        for one in files_in(path):
+            with pq.ParquetFile(one, buffer_size=1 << 20, pre_buffer=False) as file:
+                yield file.schema_arrow.empty_table()
+                yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches())
 
     def condense(
         self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int

@@ -37,11 +37,11 @@ from rothko.release.by_column import ByPart
 from rothko.release.large_class import Sums
 from rothko.release.loss import Loss
 from rothko.release.measured import NewMeter, Shown
+from rothko.release.parts import part_name
 from rothko.release.recoding.combinations import Combinations
 from rothko.release.rows import fold_shown, row_keys
 from rothko.release.spark.finish import SPREAD, Alike
 from rothko.release.spark.part_files import File, Files, Joined, joined_by, stream_of, write_file
-from rothko.release.spark.parts import part_name
 from rothko.release.stream import Sink, no_clash
 from rothko.release.write import write_content
 

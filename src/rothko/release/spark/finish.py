@@ -34,11 +34,11 @@ from rothko.methods.curve.curve import fields_for, sort_records
 from rothko.policy.policy import Policy
 from rothko.release.large_class import Sums, add_up
 from rothko.release.measured import NewMeter
+from rothko.release.parts import part_name
 from rothko.release.publish import Published
 from rothko.release.recoding.branches import Branches
 from rothko.release.rows import row_keys
 from rothko.release.spark.part_files import File, Files, Joined, joined_by, stream_of, write_file
-from rothko.release.spark.parts import part_name
 from rothko.release.stream import Sink
 from rothko.release.write import write_content
 

@@ -19,7 +19,7 @@ from rothko.engines.spark.records import Records
 from rothko.methods.classes import Cuts
 from rothko.policy.policy import Policy
 from rothko.release.measured import Meter, NewMeter
-from rothko.release.spark.parts import PartFile, write_manifest, write_part
+from rothko.release.parts import PartFile, write_manifest, write_part
 from rothko.release.stored import Written
 from rothko.release.stream import Branch, Sink, Stream
 from rothko.release.verify import Fingerprint

@@ -15,6 +15,7 @@ from rothko.data.source.source import Source
 from rothko.data.source.spark import brought, quoted
 from rothko.engines.engine import Io
 from rothko.engines.growing import Holder, Tables
+from rothko.engines.plan import as_bytes
 from rothko.engines.spark.cluster import Cluster
 from rothko.engines.spark.records import Records
 from rothko.engines.spark.refine import RefinedTable
@@ -22,8 +23,10 @@ from rothko.engines.spark.run import Grown
 from rothko.errors import OutputError, PolicyError
 from rothko.policy.policy import Policy
 from rothko.release.certificate import Certificate
+from rothko.release.digest import sha256
 from rothko.release.loss import Loss
 from rothko.release.measured import Meter, NewMeter
+from rothko.release.parts import MANIFEST, check_ending
 from rothko.release.place import RECODING, Place, place_of
 from rothko.release.recoding.document import copied
 from rothko.release.release import HEAD
@@ -31,9 +34,7 @@ from rothko.release.save import Outgoing, Saved, Unverified, save, timed
 from rothko.release.spark.columns import Recode, recode
 from rothko.release.spark.finish import Making, finish
 from rothko.release.spark.part_files import Joined
-from rothko.release.spark.parts import MANIFEST, check_ending
 from rothko.release.spark.verify import read_written, verify_written
-from rothko.release.staging import sha256
 from rothko.release.stored import HeldRelease, Written
 from rothko.release.verify import Verification
 from rothko.release.write import explained
@@ -210,11 +211,12 @@ class SpreadRelease(HeldRelease):
         recoding: str | Path | bool = True,
         report: bool | None = None,
         overwrite: bool = False,
+        parts: int | str | None = None,
     ) -> Saved[Certificate]:
         """Copy the files to a folder, and verify them there; there is no report of what is written in parts."""
         place = place_of(
             out, self._source.path, self.certificate.policy, recoding=recoding if self._recodes() else False,
-            overwrite=overwrite, in_parts=True,
+            overwrite=overwrite, in_parts=True, parts=as_bytes(parts, "--parts"),
         )  # fmt: skip
         if place.data.suffix.lower() != ".parquet":
             raise OutputError(

@@ -26,8 +26,8 @@ from rothko.engines.spark.cluster import Batches, Cluster, Held, of_batches
 from rothko.policy.policy import Policy
 from rothko.privacy.requirement import Requirement
 from rothko.release.meant import Meant
+from rothko.release.parts import files_of, read_by_tasks
 from rothko.release.people import told_by_records
-from rothko.release.spark.parts import files_of, read_by_tasks
 from rothko.release.sql import connect
 from rothko.release.truth import ToldHashes, other_columns
 from rothko.release.value_sql import value_of

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rothko.data.source.spark_errors import understood
 from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches
-from rothko.release.spark.parts import PartFile, part_name, write_manifest, write_part
+from rothko.release.parts import PartFile, part_name, write_manifest, write_part
 from rothko.sets.methods.mondrian import SetMondrian
 from rothko.sets.publish import Shown, in_drawn_order, shared
 from rothko.sets.records import Records, set_keys

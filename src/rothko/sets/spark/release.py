@@ -23,11 +23,11 @@ from rothko.errors import InputError, OutputError, PolicyError
 from rothko.mistakes import said
 from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.progress import Progress, silent
+from rothko.release.digest import sha256
+from rothko.release.parts import MANIFEST
 from rothko.release.place import Place
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
-from rothko.release.spark.parts import MANIFEST
 from rothko.release.spark.verify import read_written
-from rothko.release.staging import sha256
 from rothko.release.stored import Holding
 from rothko.release.verify import Verification
 from rothko.release.write import explained

@@ -20,7 +20,7 @@ from rothko.data.source.spark_errors import understood
 from rothko.engines.spark.cluster import Batches, Cluster, of_batches
 from rothko.errors import VerificationError
 from rothko.privacy import KAnonymity
-from rothko.release.spark.parts import read_by_tasks
+from rothko.release.parts import read_by_tasks
 from rothko.release.verify import Verification
 from rothko.sets.publish import Kept
 from rothko.sets.records import one_array
