@@ -13,10 +13,10 @@ from hypothesis import settings
 from tests import compiled
 from tests.browser import CHROMIUM, LEFT_OUT
 from tests.command import rothko
-from tests.databases import in_postgres
+from tests.databases import in_postgres, postgres
 from tests.engine import disk_engine, engine
 
-__all__ = ["disk_engine", "engine", "folder", "in_postgres", "rothko"]
+__all__ = ["disk_engine", "engine", "folder", "in_postgres", "postgres", "rothko"]
 
 # The same examples in every run, so that a run means the same for everybody; `--hypothesis-profile=explore` looks for
 # new ones, and longer.

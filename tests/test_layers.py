@@ -130,13 +130,13 @@ def circles(graph: dict[str, set[str]]) -> list[frozenset[str]]:
 def test_every_package_of_an_extra_is_used() -> None:
     """What a person installs by ``pip install "rothko[learn]"`` is imported somewhere, and what nothing uses is not."""
     project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]
-    modules = {"scikit-learn": "sklearn", "resvg-py": "resvg_py", "griffelib": "griffe"}
+    modules = {"scikit-learn": "sklearn", "griffelib": "griffe"}
     pages = (SOURCE.parent / "pages").glob("*.py")
     sources = "\n".join(path.read_text() for path in (*MODULES.values(), *pages))
     for extra, packages in project["optional-dependencies"].items():
         names = [re.split(r"[<>=\[]", package)[0] for package in packages] if extra != "dev" else []
         for name in names:
-            module = modules.get(name, name)
+            module = modules.get(name, name.replace("-", "_"))
             used = rf"^\s*(import|from) {module}\b|\"-m\", \"{module}\""
             assert re.search(used, sources, re.MULTILINE), f"{name} of the extra {extra}"
 

@@ -431,7 +431,7 @@ def _read(source: Source, policy: Policy) -> pa.Table:
 
 def _size(source: Source, policy: Policy) -> int:
     """About how many bytes the table takes as an Arrow table; nothing for one that is in memory already."""
-    if source.path is None and source.held is None:
+    if source.in_memory:
         return 0
     return source.size(columns_read(source.names, policy))
 

@@ -31,7 +31,7 @@ ENDINGS = (".txt", ".dat", ".parquet", ".arrow", ".feather", ".csv", ".tsv")
 """Of files of sets."""
 
 
-def of_table(ctx: typer.Context, data: Path, by: By) -> Callable[[TableTrial], Making]:
+def of_table(ctx: typer.Context, data: str, by: By) -> Callable[[TableTrial], Making]:
     """How the release of a trial on a table is made: as the comparison was asked for, with one method and one k or l.
 
     What no options say goes into a policy file of its own.
@@ -51,20 +51,21 @@ def of_table(ctx: typer.Context, data: Path, by: By) -> Callable[[TableTrial], M
         if file is not None and words is not None:
             words = ["--policy", str(place), *words]
         saved = [] if words is not None else ["--policy", f"{name}.yaml"]
-        line = ["rothko", "anonymize", str(named(data)), *(words or saved), *_given(ctx, OF_TABLES), "--out", name]
+        line = ["rothko", "anonymize", named(data), *(words or saved), *_given(ctx, OF_TABLES), "--out", name]
         return Making(shlex.join(line), asked.dump() if saved else None)
 
     return making
 
 
-def of_sets(ctx: typer.Context, data: Path) -> Callable[[SetTrial], Making]:
+def of_sets(ctx: typer.Context, data: str) -> Callable[[SetTrial], Making]:
     """How the release of a trial on sets is made."""
     from rothko.comparison.sheet import Making
 
-    kind = data.suffix.lower() if data.suffix.lower() in ENDINGS else ".txt"
+    ending = Path(data).suffix.lower()
+    kind = ending if ending in ENDINGS else ".txt"
 
     def making(trial: SetTrial) -> Making:
-        line = ["rothko", "sets", str(named(data)), "--k", str(trial.k), *_method(trial.method)]
+        line = ["rothko", "sets", named(data), "--k", str(trial.k), *_method(trial.method)]
         out = f"{_name(trial.method, f'k{trial.k}')}{kind}"
         return Making(shlex.join([*line, *_given(ctx, OF_SETS), "--out", out]))
 
@@ -119,7 +120,7 @@ def _given(ctx: typer.Context, names: Sequence[str]) -> Iterator[str]:
             yield parameter.opts[0] if value else parameter.secondary_opts[0]
         else:
             for one in value if isinstance(value, list | tuple) else [value]:
-                yield from (parameter.opts[0], str(named(one) if isinstance(one, Path) else one))
+                yield from (parameter.opts[0], named(one) if isinstance(one, Path) else str(one))
 
 
 def _name(method: str, at: str) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from rothko.cli import options
 from rothko.cli.groups import grouped
+from rothko.cli.pipes import files
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
@@ -166,9 +167,10 @@ def anonymize(
     to_be = recoding is not None
     makes = method_for(asked, engine, recoding=to_be)
     place = place_of(
-        out, data, asked, recoding=False if no_recoding or not makes.recodes else recoding or True,
-        two_tables=makes.two_tables, overwrite=overwrite, inputs=[] if policy is None else [policy],
-        in_parts=there is not data, report=report, reporter=reported, parts=as_bytes(parts, "--parts"),
+        out, next(iter(files(data)), None), asked,
+        recoding=False if no_recoding or not makes.recodes else recoding or True, two_tables=makes.two_tables,
+        overwrite=overwrite, inputs=[] if policy is None else [policy], in_parts=there is not data, report=report,
+        reporter=reported, parts=as_bytes(parts, "--parts"),
     )  # fmt: skip
     if policy is None:  # only now: it takes a pass over the data
         asked = _with_options(table.settled(), given)

@@ -15,7 +15,7 @@ import typer
 from rothko import json_text
 from rothko.cli import options
 from rothko.cli.groups import grouped
-from rothko.cli.pipes import piped
+from rothko.cli.pipes import files, piped_table
 from rothko.cli.set_options import SetOptions
 from rothko.errors import InputError
 
@@ -66,7 +66,7 @@ class TableOptions:
     )
 
     def run(
-        self, data: Path, delimiter: str | None, encoding: str | None, *, k: list[int], repeat: int, **common: Any
+        self, data: str, delimiter: str | None, encoding: str | None, *, k: list[int], repeat: int, **common: Any
     ) -> TableFrontier:
         """Methods on a table: at several k or l, or looking for the largest within a bound."""
         from rothko.comparison.compare import compare as run
@@ -97,10 +97,10 @@ def register(app: typer.Typer) -> None:
 def compare(
     ctx: typer.Context,
     data: Annotated[
-        Path,
+        str,
         typer.Argument(
             help="A CSV, TSV, Parquet or Arrow file; sets also as text with a record a line; - is standard input.",
-            callback=piped(".txt"),  # which tables are read from, too
+            callback=piped_table(".txt"),  # which tables are read from, too
             show_default=False,
         ),
     ],
@@ -159,7 +159,7 @@ def compare(
         "seed": seed,
         "threads": threads,
     }
-    read = [path for path in (data, of_tables.policy, of_sets.utility) if path is not None]
+    read = files(data, of_tables.policy, of_sets.utility)
     claim = None if out is None else _targets(out, plots, overwrite, read)
     found: TableFrontier | SetFrontier
     with console.progress(quiet=as_json) as report:
@@ -221,7 +221,7 @@ def _targets(out: str, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
     return claim_folder(out, FILES + PLOTS, overwrite=overwrite, inputs=read)
 
 
-def _page(ctx: typer.Context, found: TableFrontier | SetFrontier, data: Path) -> str:
+def _page(ctx: typer.Context, found: TableFrontier | SetFrontier, data: str) -> str:
     """The page of a comparison, with the command behind each of its points."""
     from rothko.cli import again
     from rothko.comparison.compare import TableFrontier

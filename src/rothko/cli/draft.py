@@ -49,7 +49,7 @@ def draft(
 
     csv = text.options()
     out = None if out == "-" else out
-    claim = claim_files([] if out is None else [out], overwrite=overwrite, inputs=[data])
+    claim = claim_files([] if out is None else [out], overwrite=overwrite, inputs=pipes.files(data))
     found = propose(data, csv=csv, missing=options.names(missing) or None, k=options.whole("--k", k, 2))
     if out is not None:
         with staging(claim) as stage:
@@ -67,5 +67,5 @@ def draft(
         for note in found.notes:
             to.print(note, markup=False)
         if out is not None:
-            asked = ["rothko", "anonymize", str(pipes.named(data)), "--policy", str(out), "--out", "release/"]
+            asked = ["rothko", "anonymize", pipes.named(data), "--policy", str(out), "--out", "release/"]
             to.print(f"\nNext: {shlex.join(asked)}", markup=False, soft_wrap=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rothko.cli import options
 from rothko.cli.groups import grouped
-from rothko.cli.pipes import piped
+from rothko.cli.pipes import piped_table
 from rothko.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -29,7 +28,10 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    original: Annotated[Path, typer.Argument(help="The table to be released.", callback=piped(), show_default=False)],
+    original: Annotated[
+        str,
+        typer.Argument(help="The table to be released.", callback=piped_table(), show_default=False),
+    ],
     *,
     policy: options.PolicyFile = None,
     unfiled: options.InPlaceOfPolicy,

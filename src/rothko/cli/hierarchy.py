@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rothko.cli import options
+from rothko.cli.pipes import files, named
 from rothko.errors import HierarchyError, InputError
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def _group() -> None:
 @hierarchies.command("show")
 def show(
     data: Annotated[
-        Path, typer.Argument(help="A table, with --column; or a file with a hierarchy.", show_default=False)
+        str,
+        typer.Argument(help="A table, with --column; or a file with a hierarchy.", show_default=False),
     ],
     column: ColumnName = None,
     policy: options.PolicyFile = None,
@@ -58,7 +60,7 @@ def show(
     from rothko.policy.hierarchy_file import read_hierarchy
 
     if column is None:
-        hierarchy, records = read_hierarchy(data), None
+        hierarchy, records = read_hierarchy(Path(data)), None
     else:
         found = _found(data, column, policy, asked)
         hierarchy, records = found.hierarchy, found.records().tolist()
@@ -91,7 +93,7 @@ def export(
     from rothko.release.place import claim_files
     from rothko.release.staging import staging
 
-    claim = claim_files([out], overwrite=overwrite, inputs=[data], endings=(".csv", *TREES))
+    claim = claim_files([out], overwrite=overwrite, inputs=files(data), endings=(".csv", *TREES))
     found = _found(data, column, policy, asked)
     with staging(claim) as stage:
         stage.write(Path(out), written_hierarchy(found.hierarchy, Path(out)))
@@ -103,7 +105,7 @@ def export(
 @hierarchies.command("check")
 def check(
     file: File,
-    data: Annotated[Path | None, typer.Argument(help="A table that it should fit.", show_default=False)] = None,
+    data: Annotated[str | None, typer.Argument(help="A table that it should fit.", show_default=False)] = None,
     column: ColumnName = None,
     policy: options.PolicyFile = None,
     as_json: options.Json = False,
@@ -120,8 +122,8 @@ def check(
         console.json({"leaves": len(hierarchy.leaves), "levels": _levels(hierarchy), "unused": unused})
         return
     console.out.print(f"{file}: {_size(hierarchy)}", markup=False)
-    if unused:
-        console.out.print(f"{unused:,} of its leaves do not occur in {data}, which does no harm.", markup=False)
+    if unused and data is not None:
+        console.out.print(f"{unused:,} of its leaves do not occur in {named(data)}, which does no harm.", markup=False)
 
 
 @hierarchies.command("import")
@@ -129,7 +131,9 @@ def put_in(
     file: File,
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy that takes it.", show_default=False)],
     column: Annotated[str, typer.Option("--column", "-c", help="The column.", show_default=False)],
-    data: Annotated[Path | None, typer.Option("--data", help="A table that it must fit.", show_default=False)] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="<path>", help="A table that it must fit.", show_default=False)
+    ] = None,
     quiet: options.Quiet = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
@@ -191,7 +195,7 @@ def drawn(hierarchy: Hierarchy, records: list[int] | None, *, everything: bool =
     return next((lines for lines in reversed(whole) if len(lines) <= LINES), whole[0])
 
 
-def _found(data: Path, column: str, policy: Path | None, asked: str | None) -> Found:
+def _found(data: str, column: str, policy: Path | None, asked: str | None) -> Found:
     from rothko.data.hierarchy.spec import HierarchySpec
     from rothko.mistakes import MistakeError
     from rothko.policy.column_hierarchy import hierarchy_of
@@ -206,7 +210,7 @@ def _found(data: Path, column: str, policy: Path | None, asked: str | None) -> F
     return hierarchy_of(data, column, policy, spec)
 
 
-def _fits(hierarchy: Hierarchy, data: Path, column: str | None, policy: Path | None) -> Found:
+def _fits(hierarchy: Hierarchy, data: str, column: str | None, policy: Path | None) -> Found:
     from rothko.policy.column_hierarchy import hierarchy_of
 
     if column is None:

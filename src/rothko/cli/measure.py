@@ -10,7 +10,7 @@ import typer
 
 from rothko.cli import options
 from rothko.cli.groups import grouped
-from rothko.cli.pipes import piped
+from rothko.cli.pipes import piped_table
 from rothko.errors import InputError
 
 
@@ -21,9 +21,10 @@ def register(app: typer.Typer) -> None:
 
 def measure(
     original: Annotated[
-        Path, typer.Argument(help="The table that was released.", callback=piped(), show_default=False)
+        str,
+        typer.Argument(help="The table that was released.", callback=piped_table(), show_default=False),
     ],
-    release: Annotated[Path, typer.Argument(help="Its release.", callback=piped(), show_default=False)],
+    release: Annotated[str, typer.Argument(help="Its release.", callback=piped_table(), show_default=False)],
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy of the release.", show_default=False)],
     cube: Annotated[
         str | None,

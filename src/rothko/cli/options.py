@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
 
-from rothko.cli.pipes import piped
+from rothko.cli.pipes import piped_table
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def set_method_names() -> list[str]:
 
 
 Data = Annotated[
-    Path,
+    str,
     typer.Argument(
-        help="A CSV, TSV, Parquet or Arrow file, also through a pipe; - is standard input.",
-        callback=piped(),
+        help="A CSV, TSV, Parquet or Arrow file, also through a pipe; - is standard input. Or a table in a database.",
+        callback=piped_table(),
         show_default=False,
     ),
 ]

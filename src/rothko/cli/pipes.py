@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 import typer
 
+from rothko.data.source.database.url import is_database, shown
 from rothko.errors import InputError
 
 STANDARD = ("-", "/dev/stdin")
@@ -74,9 +75,27 @@ def piped(text: str = ".csv") -> Callable[[typer.Context, Path | None], Path | N
     return file
 
 
-def named(path: Path) -> Path:
-    """What was named on the command line, where this is what came through a pipe."""
-    return _NAMED.get(path, path)
+def piped_table(text: str = ".csv") -> Callable[[typer.Context, str | None], str | None]:
+    """The same of a parameter that names a table, which may be the address of one in a database."""
+    file = piped(text)
+
+    def table(context: typer.Context, data: str | None) -> str | None:
+        if data is None or is_database(data):
+            return data
+        kept = file(context, Path(data))
+        return data if kept is None or kept == Path(data) else str(kept)
+
+    return table
+
+
+def named(path: str | Path) -> str:
+    """What was named on the command line: a pipe, a file, a table without who asks for it and how."""
+    return shown(path) if is_database(path) else str(_NAMED.get(Path(path), path))
+
+
+def files(*data: str | Path | None) -> list[Path]:
+    """The files among what is read, which must not be written."""
+    return [Path(one) for one in data if one is not None and not is_database(one)]
 
 
 def _is_pipe(path: Path) -> bool:

@@ -9,6 +9,7 @@ import typer
 
 from rothko.cli import options
 from rothko.cli.groups import grouped
+from rothko.cli.pipes import files
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ def report(
         ),
     ] = "public",
     original: Annotated[
-        Path | None,
-        typer.Option("--original", help="The table that was released, for the steward.", show_default=False),
+        str | None,
+        typer.Option(
+            "--original", metavar="<path>", help="The table that was released, for the steward.", show_default=False
+        ),
     ] = None,
     policy: Annotated[
         Path | None,
@@ -98,7 +101,7 @@ def report(
     known = "steward" if audience == "steward" else "public"
     for release in releases:
         data, _ = find_release(release)
-        read = [path for path in (data, original, policy) if path is not None]
+        read = files(data, original, policy)
         claim = _claim(release, data, out, known, overwrite, read)
         told = make(
             release, audience=cast("Audience", audience), original=original, policy=policy,

@@ -10,6 +10,7 @@ from typing import Any
 
 from rothko.data.schema import Column, WrittenType
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.database.url import is_database
 from rothko.data.source.open import open_either, open_source
 from rothko.data.source.source import Source
 from rothko.data.source.spark import is_frame
@@ -17,6 +18,7 @@ from rothko.data.source.written import Written
 from rothko.engines import ENGINES
 from rothko.engines.options import Auto as AnyEngine
 from rothko.engines.options import OnDisk, Spark
+from rothko.errors import InputError
 from rothko.policy.policy import Policy
 
 
@@ -64,6 +66,10 @@ def where_it_lies(
     asked = engine or ("auto" if policy is None else policy.engine.name)
     if asked != Spark.name:
         return data
+    if is_database(data):
+        raise InputError(
+            "engine: spark does not read a database by its address; read the table with Spark, and give the DataFrame."
+        )
     from rothko.engines.spark.read import not_for_spark, open_by_spark
 
     if isinstance(data, str | Path):

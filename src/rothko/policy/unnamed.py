@@ -134,7 +134,7 @@ def _by_values(source: Source, names: Sequence[str], missing: Sequence[str]) -> 
 def _records(source: Source, names: Sequence[str]) -> pa.Table:
     """All records, or of a large table some of them, drawn at random."""
     postal = [name for name in names if named(POSTAL, name)]
-    if source.path is None or source.size(names) <= WHOLE_BYTES:
+    if source.in_memory or source.size(names) <= WHOLE_BYTES:
         return source.read(names, as_text=postal)
     drawn = Reservoir(SAMPLED, 0)
     for table in source.batches(names, as_text=postal):

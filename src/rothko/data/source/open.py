@@ -1,4 +1,4 @@
-"""Opening a table, whatever it is: a file by its ending, a dataframe by its kind.
+"""Opening a table, whatever it is: a database by its address, a file by its ending, a dataframe by its kind.
 
 Columns that a policy drops are never read. Messages of the readers quote the lines they stumble over; none of that
 reaches the caller.
@@ -14,6 +14,7 @@ from typing import Any
 
 from rothko.data.address import is_store
 from rothko.data.source.csv import CsvOptions, texts
+from rothko.data.source.database.url import is_database
 from rothko.data.source.file_bytes import stamp
 from rothko.data.source.formats import is_text, open_file
 from rothko.data.source.listing import is_several, paths_at, released_in
@@ -24,7 +25,7 @@ from rothko.mistakes import said
 
 
 def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str] = ()) -> Source:
-    """Open a path, a dataframe or a mapping of arrays; what is open already comes back.
+    """Open a path, the address of a database, a dataframe or a mapping of arrays; what is open already comes back.
 
     Parameters
     ----------
@@ -37,7 +38,11 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
     """
     if isinstance(data, Source):
         return data
-    if isinstance(data, str | Path):
+    if is_database(data):
+        from rothko.data.source.database.opening import open_database  # drivers take a while to load
+
+        source = open_database(data)
+    elif isinstance(data, str | Path):
         source = open_path(Path(data), csv or CsvOptions())
     else:
         from rothko.data.source.frames import open_frame  # what knows all dataframes takes a while to load
@@ -73,7 +78,7 @@ def with_names(source: Source) -> Source:
 
 def open_either(data: Any, forms: Sequence[CsvOptions], asked: Sequence[str]) -> Source:
     """Open a text file that is written in one of some forms: the first in which it has columns that are asked for."""
-    for form in forms[:-1] if isinstance(data, str | Path) and len({*forms}) > 1 else ():
+    for form in forms[:-1] if isinstance(data, str | Path) and not is_database(data) and len({*forms}) > 1 else ():
         try:
             source = open_source(data, csv=form)
             there = any(name in asked or name.removesuffix("_min") in asked for name in source.names)

@@ -93,10 +93,15 @@ class Source:
     schema: pa.Schema | None = field(default=None, compare=False, repr=False)
     """Of a file whose columns have types: these."""
     held: Any = field(default=None, compare=False, repr=False)
-    """What must stay as long as this does: the private folder that the result of a query lies in."""
+    """What must stay as long as this does: the private folder of the result of a query, the snapshot of a database."""
     form: CsvOptions | None = None
     """Of a text file: how it is written, where that is not as most are."""
     taken: Taken = field(default_factory=Taken, compare=False, repr=False)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all of it is in memory already."""
+        return self.path is None and self.held is None
 
     def read(self, columns: Sequence[str] | None = None, *, as_text: Collection[str] = ()) -> pa.Table:
         """Read the columns, plain, without the source's metadata.

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.database.url import is_database
 from rothko.data.source.formats import is_text
 from rothko.engines.plan import BASELINE, as_bytes, available_memory
 from rothko.errors import VerificationError
@@ -57,7 +58,7 @@ class Applied(NamedTuple):
 
 def apply_file(
     recoding: Path,
-    data: Path,
+    data: str | Path,
     out: str | Path,
     *,
     keep_order: bool = False,
@@ -80,7 +81,7 @@ def apply_file(
     granted = as_bytes(memory)
     target, phi_file = named_file(out), recoding_file(Path(recoding))
     beside = [file for file in phi_file.parent.glob("*.parquet") if file.name.endswith(LARGE_ENDINGS)]
-    inputs = (Path(data), phi_file, *beside)
+    inputs = (*(() if is_database(data) else (Path(data),)), phi_file, *beside)
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
     source = opened(data, phi.policy, csv=csv)

@@ -1,0 +1,1 @@
+"""Tables of databases by their address: PostgreSQL, SQLite, DuckDB; as Arrow, in batches, inside one snapshot."""
