@@ -23,7 +23,7 @@ LEFT_OUT = {
     "engines.md": "a disk of its own",
     "evaluate.md": "half a minute of folds",
     "experiments.md": "hours",
-    "how-to/release-to-an-object-store.md": "a bucket",
+    "how-to/object-stores.md": "a bucket",
     "sets.md": "a quarter of a minute of comparisons",
     "spark.md": "a cluster",
 }

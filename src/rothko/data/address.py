@@ -89,13 +89,13 @@ class Store:
 
     def ranges(self, path: Path) -> Any:
         """An object, to be read here and there."""
-        with _asked(self.label):
+        with _asked(self.label, path):
             return self.files.open_input_file(_key(path))
 
     def stream(self, path: Path) -> Any:
         """An object, to be read from its beginning on."""
-        with _asked(self.label):
-            return self.files.open_input_stream(_key(path))
+        with _asked(self.label, path):
+            return self.files.open_input_stream(_key(path), compression=None)
 
     def stamp(self, path: Path) -> tuple[str | int, ...]:
         """What tells an object from what it is after a change; nothing where it is gone.
@@ -178,12 +178,15 @@ def _azure(host: str) -> dict[str, str]:
 
 
 @contextmanager
-def _asked(label: str) -> Iterator[None]:
+def _asked(label: str, path: Path | None = None) -> Iterator[None]:
     """Say in one sentence what a store refuses: its own words may hold more than one should tell."""
     try:
         yield
     except RothkoError:
         raise
+    except FileNotFoundError:
+        what = f"bucket {label!r}" if path is None else f"object {address(path)!r}"
+        raise StoreError(f"There is no {what}.") from None
     except Exception as error:  # of Arrow, which has none of its own for what a store says
         said = CONDITION.search(str(error))
         reason = said[1] if said else type(error).__name__

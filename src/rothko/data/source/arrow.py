@@ -10,34 +10,33 @@ import pyarrow as pa
 
 from rothko.data.address import is_store
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.file_bytes import by_range, size_of
+from rothko.data.source.file_bytes import by_range, size_of, unread
 from rothko.data.source.source import DAMAGED, Source, sound
-from rothko.errors import InputError
 
 
 def open_arrow(path: Path, _: CsvOptions) -> Source:
     """Open an Arrow or Feather file."""
-    unread = f"{path.name} is not an Arrow or Feather file, or it is damaged or cut short."
+    damaged = f"{path.name} is not an Arrow or Feather file, or it is damaged or cut short."
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
             with _opened(path) as file, pa.ipc.open_file(file, options=_only(columns, names)) as reader:
                 return sound(reader.read_all()).select(list(columns))
         except DAMAGED:
-            raise InputError(unread) from None
+            raise unread(path, damaged) from None
 
     def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
         try:
             batches = _read_batches if is_store(path) else _mapped_batches
             yield from batches(path, columns, rows, threads)
         except DAMAGED:
-            raise InputError(unread) from None
+            raise unread(path, damaged) from None
 
     try:
         with _opened(path) as file, pa.ipc.open_file(file) as reader:
             names, schema, rows = tuple(reader.schema.names), reader.schema, reader.count_rows()
     except DAMAGED:
-        raise InputError(unread) from None
+        raise unread(path, damaged) from None
     return Source(path.name, names, path, read, _pieces=pieces, rows=rows, bytes=size_of(path), schema=schema)
 
 

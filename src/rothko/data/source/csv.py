@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rothko.data.source.file_bytes import in_order, size_of
+from rothko.data.source.file_bytes import in_order, size_of, unread
 from rothko.data.source.guess import DATE, NUMBER, TIMESTAMP, WHOLE
 from rothko.errors import InputError
 from rothko.mistakes import said
@@ -155,7 +155,7 @@ def opened(path: Path) -> Iterator[Any]:
             yield file
     except OSError:
         what = f"is not a {packed} file, or it is damaged or cut short" if packed else "cannot be read"
-        raise InputError(f"{path.name} {what}.") from None
+        raise unread(path, f"{path.name} {what}.") from None
 
 
 def unpacked_bytes(path: Path) -> int:

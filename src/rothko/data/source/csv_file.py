@@ -21,7 +21,7 @@ import pyarrow.csv as pcsv
 
 from rothko.data.address import is_store
 from rothko.data.source.csv import BLOCK_BYTES, CsvDialect, CsvOptions, not_in, packing, texts, unpacked_bytes
-from rothko.data.source.file_bytes import in_order, size_of
+from rothko.data.source.file_bytes import in_order, size_of, unread
 from rothko.data.source.guess import Guess, typed_text
 from rothko.data.source.mapped import by_block
 from rothko.data.source.source import Source, Taken
@@ -315,7 +315,7 @@ class CsvFile:
         except UnicodeError:
             return not_in(self.dialect.encoding, self.path)
         except OSError:
-            return InputError(f"{self.label} cannot be read to its end: it is damaged or cut short.")
+            return unread(self.path, f"{self.label} cannot be read to its end: it is damaged or cut short.")
         except pa.ArrowInvalid as error:
             text = str(error)
             if "invalid UTF8" in text:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rothko.data.address import Store, is_store
+from rothko.errors import InputError
 
 AT_ONCE = 16
 """Questions that a store is asked at a time."""
@@ -47,6 +48,15 @@ def stamp(path: Path) -> tuple[str | int, ...]:
     except OSError:
         return ()
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def unread(path: Path, damaged: str) -> InputError:
+    """What is said of a file that cannot be read: that it is damaged, unless it is gone, or its store is."""
+    try:
+        gone = not stamp(path)
+    except InputError as error:  # of the store
+        return error
+    return InputError(f"{path.name} is gone while it was read; start again." if gone else damaged)
 
 
 def stamps(paths: Collection[Path]) -> list[tuple[str | int, ...]]:

@@ -6,6 +6,7 @@ The first question that is asked of a file, everywhere, is asked here. How each 
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,18 +44,20 @@ FORMATS = (CSV, PARQUET, ARROW)
 
 def check_file(path: Path, *, may_be_empty: bool = False) -> None:
     """Tell what is no file to read before any reader looks at it."""
-    if not path.exists():
-        raise InputError(f"There is no file {str(path)!r}.")
-    if path.is_dir():
+    try:
+        about = path.stat()
+    except (OSError, ValueError):
+        raise InputError(f"There is no file {str(path)!r}.") from None
+    if stat.S_ISDIR(about.st_mode):
         raise InputError(f"{str(path)!r} is a folder; name a file in it.")
     wrong = unreadable_name(path)
     if wrong is not None:
         raise InputError(wrong)
-    if not path.is_file():
+    if not stat.S_ISREG(about.st_mode):
         raise InputError(
             f"{str(path)!r} is a pipe or a device, which can be read only once; save what comes through it to a file."
         )
-    if path.stat().st_size == 0 and not may_be_empty:
+    if about.st_size == 0 and not may_be_empty:
         raise InputError(f"{path.name} is empty.")
 
 

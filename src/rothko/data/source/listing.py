@@ -101,6 +101,11 @@ def listed(path: Path) -> Listing:
     return Listing(label, tuple(members), form, tuple(notes))
 
 
+def paths_below(path: Path) -> set[Path]:
+    """All files that a folder or a pattern stands for, those that are not read among them."""
+    return {*_found(path)[1]}
+
+
 def paths_at(path: Path) -> tuple[Path, ...]:
     """The files that a path stands for, as many as can be told: itself, where it is one."""
     try:
@@ -201,7 +206,9 @@ def _is_hidden(path: Path, base: Path) -> bool:
 
 
 def _below(path: Path, base: Path) -> str:
-    return path.relative_to(base).as_posix()
+    # By its letters: paths are taken apart a hundred thousand times.
+    whole, above = str(path), "" if str(base) == "." else os.path.join(str(base), "")
+    return whole.removeprefix(above).replace(os.sep, "/")
 
 
 def _told(path: Path, base: Path) -> dict[str, str | None]:

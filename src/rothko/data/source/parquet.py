@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.file_bytes import by_range, size_of
+from rothko.data.source.file_bytes import by_range, size_of, unread
 from rothko.data.source.source import DAMAGED, PIECE_BYTES, Source, sound
-from rothko.errors import InputError
+
+SMALL = 1 << 22
+"""The bytes of a file that one thread reads as fast as several."""
 
 
 def open_parquet(path: Path, _: CsvOptions, *, groups: Iterable[int] | None = None) -> Source:
@@ -23,25 +25,27 @@ def open_parquet(path: Path, _: CsvOptions, *, groups: Iterable[int] | None = No
             chosen = list(range(about.num_row_groups) if groups is None else groups)
             stored = [(about.row_group(i).num_rows, about.row_group(i).total_byte_size) for i in chosen]
     except DAMAGED:
-        raise InputError(f"{path.name} is not a Parquet file, or it is damaged or cut short.") from None
-    there = sum(count for count, _ in stored)
+        raise unread(path, f"{path.name} is not a Parquet file, or it is damaged or cut short.") from None
+    there, held = sum(count for count, _ in stored), sum(size for _, size in stored)
+    spread = held > SMALL  # below, threads cost more than they spare
 
     def read(columns: Sequence[str], _: Collection[str]) -> pa.Table:
         try:
-            with pq.ParquetFile(by_range(path)) as file:
+            with pq.ParquetFile(by_range(path), metadata=about) as file:
+                table = file.read_row_groups(chosen, columns=list(columns), use_threads=spread)
                 # One chunk per column, as a whole: the ranks are taken over all values anyway.
-                return sound(file.read_row_groups(chosen, columns=list(columns)).select(list(columns))).combine_chunks()
+                return sound(table.select(list(columns))).combine_chunks()
         except DAMAGED:
-            raise InputError(damaged) from None
+            raise unread(path, damaged) from None
 
     def pieces(columns: Sequence[str], _: Collection[str], rows: int, threads: int) -> Iterator[pa.RecordBatch]:
-        rows = max(min(rows, PIECE_BYTES * there // max(sum(size for _, size in stored), 1)), 1)
+        rows = max(min(rows, PIECE_BYTES * there // max(held, 1)), 1)
         try:
             # Through a buffer: a group of rows is not read at once, and may be larger than memory.
-            with pq.ParquetFile(by_range(path), buffer_size=1 << 20, pre_buffer=False) as file:
-                for batch in file.iter_batches(rows, chosen, list(columns), use_threads=threads > 1):
+            with pq.ParquetFile(by_range(path), metadata=about, buffer_size=1 << 20, pre_buffer=False) as file:
+                for batch in file.iter_batches(rows, chosen, list(columns), use_threads=threads > 1 and spread):
                     yield sound(batch.select(list(columns)))  # asked for "a", the reader brings "a.b", too
         except DAMAGED:
-            raise InputError(damaged) from None
+            raise unread(path, damaged) from None
 
     return Source(path.name, names, path, read, _pieces=pieces, rows=there, bytes=size_of(path), schema=schema)

@@ -20,7 +20,7 @@ from rothko.data.source.csv import CsvDialect, CsvOptions
 from rothko.data.source.csv_file import CsvFile, open_texts
 from rothko.data.source.file_bytes import AT_ONCE, stamps
 from rothko.data.source.guess import typed_text
-from rothko.data.source.listing import Listing, Member, listed
+from rothko.data.source.listing import Listing, Member, listed, paths_below
 from rothko.data.source.source import DAMAGED, Source
 from rothko.errors import InputError
 
@@ -31,6 +31,7 @@ def open_several(path: Path, csv: CsvOptions) -> Source:
     """Open all files of a folder or a pattern as one table."""
     found = listed(path)
     before = dict(zip(found.paths, stamps(found.paths), strict=True))
+    others = paths_below(path) - {*found.paths}
     source = _open_texts(found, csv) if found.form.text else _open_typed(found, csv)
     return replace(
         source,
@@ -38,7 +39,8 @@ def open_several(path: Path, csv: CsvOptions) -> Source:
         path=path,
         notes=(*source.notes, *found.notes),
         _stamps=before,
-        _listed=lambda: listed(path).paths,
+        _others=others,
+        _listed=lambda: paths_below(path),
     )
 
 

@@ -80,6 +80,8 @@ class Source:
     """Of files that are gone through more than once: what tells each from what it is after a change."""
     _listed: Callable[[], Collection[Path]] | None = None
     """Of a folder: which files are there now."""
+    _others: Collection[Path] = ()
+    """Of a folder: files that are not read."""
     _first: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     """Of a text file: its first records as text, before any type is settled."""
     written_by: str = ""
@@ -179,7 +181,7 @@ class Source:
                 what = "is gone" if not now else "has changed"
                 of = "" if len(self._stamps) == 1 else f" of {self.label}"
                 raise InputError(f"{path.name}{of} {what} while it was read; start again.")
-        if self._listed is not None and {*self._listed()} != {*self._stamps}:
+        if self._listed is not None and {*self._listed()} != {*self._stamps, *self._others}:
             raise InputError(f"{self.label} has other files than when it was opened; start again.")
 
 
