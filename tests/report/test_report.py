@@ -17,14 +17,19 @@ import pytest
 
 import rothko as rk
 from rothko.errors import InputError, PolicyError
+from rothko.metrics.association import associations, spreads
+from rothko.metrics.measure import tasks_of
+from rothko.metrics.pair import read_pair
 from rothko.metrics.risk import risk
 from rothko.plots.model import parse
 from rothko.privacy import REQUIREMENTS
 from rothko.release.digest import sha256
 from rothko.release.parts import MANIFEST, PartFile, part_name, write_manifest
 from rothko.report import page
+from rothko.report.released import read_release
 from rothko.report.report import report
 from rothko.report.sentences import REQUIREMENTS as SAID
+from rothko.report.steward import look_before, needed
 
 VOID = {"meta", "br", "link"}
 
@@ -197,6 +202,7 @@ def test_files_that_nobody_vouches_for_are_refused(hospital: Path, tmp_path: Pat
     for text, words in (
         (changed(told, format="rothko certificate 2"), "no certificate that this version"),
         (changed(told, format="rothko sets certificate 1"), "records which are sets"),
+        (changed(told, format="rothko certificate 0"), "no certificate that this version"),
         (changed(told, file_sha256="0" * 64), "other bytes"),
         (changed(told, file="../release.parquet"), "names no file"),
         (changed(told, file="gone.parquet"), "not beside it"),
@@ -331,8 +337,38 @@ def test_a_release_in_several_files_is_reported_as_one(several: Path, public: An
     assert "release.parquet/part-*" in unescape(found.html)
     by_name = report(several / "release.parquet")
     assert by_name.json == found.json
-    with pytest.raises(InputError, match="in several files"):
-        report(several, audience="steward", original={"x": [1]})
+
+
+def test_the_steward_has_the_same_figures_of_several_files(several: Path, hospital: Path, steward: Any) -> None:
+    found = report(several, audience="steward", original=hospital / "patients.parquet")
+    one, other = (json.loads(told.json)["pictures"] for told in (found, steward))
+    assert one == other
+    assert f"sha256sum --check {MANIFEST}" in found.html
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_a_release_by_its_classes_is_measured_as_its_rows_are(ending: str, tmp_path: Path) -> None:
+    """What a steward reads class by class says the same as the rows, whatever the file is."""
+    rng = np.random.default_rng(5)
+    table = {
+        "age": rng.integers(20, 80, 300),
+        "pay": rng.integers(1, 90, 300) / 4,
+        "town": rng.choice(["=A", "b, c", "-d", 'e"'], 300),
+        "illness": rng.choice(["flu", "=cold", None], 300),
+        "label": rng.choice(["x", "y"], 300),
+    }
+    policy = """{columns: {age: {role: quasi-identifier}, pay: {role: quasi-identifier}, town: {role: quasi-identifier},
+      illness: {role: sensitive}, label: {role: keep}}, privacy: [{k-anonymity: {k: 5}}], publish: bounds,
+      workload: [{classify: {target: label}}]}"""
+    saved = rk.anonymize(table, rk.Policy.parse(policy)).save(tmp_path / f"out.{ending}")
+    released = read_release(saved.data, beside=needed)
+    before = look_before(table, released, None, 0.09)
+    pair = read_pair(table, saved.data, rk.Policy.parse(policy), beside=["illness"])
+    assert before.tasks == tasks_of(pair)
+    assert before.associations == associations(pair)
+    for one, other in zip(before.spreads, spreads(pair), strict=True):
+        assert (one.name, one.parts) == (other.name, other.parts)
+        np.testing.assert_allclose(one.after, other.after, atol=1e-12)
 
 
 @pytest.mark.parametrize("change", ["more", "fewer", "other", "list"])

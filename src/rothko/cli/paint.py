@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rothko.cli import options
 from rothko.cli.groups import grouped
+from rothko.errors import InputError
+
+if TYPE_CHECKING:
+    from rothko.plots.model import Painting
 
 MEANINGS = ("density", "size", "loss")
 """What colours stand for, beside the columns of a release."""
@@ -38,6 +42,10 @@ def paint(
         str,
         typer.Option("--out", "-o", metavar="<path>", help="An .svg, .png, .html or .json file."),
     ] = "painting.svg",
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", help="Of sets in lines: what separates items, if no blank.", show_default=False),
+    ] = None,
     overwrite: options.Overwrite = False,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
@@ -48,20 +56,40 @@ def paint(
 
     Where quasi-identifiers have labels without an order, the painting is a tree of rectangles. Classes that look alike
     at this size are one rectangle, which says how many they are. Whoever points at a rectangle sees what it stands for.
+    Of records that are sets every rectangle is a published set, as large as the number of records that publish it.
     """
     from rothko.cli import console
     from rothko.plots import png
+    from rothko.release.certificate import SET_FORMAT
     from rothko.release.place import claim_files
     from rothko.report.forms import FORMS, Drawing
-    from rothko.report.painting import paint as make
-    from rothko.report.released import find_release, read_release
+    from rothko.report.released import find_release
 
-    data, _ = find_release(release)
+    data, about = find_release(release)
     claim = claim_files([out], overwrite=overwrite, inputs=[data], endings=FORMS)
     [target] = claim.before
     if target.suffix.lower() == ".png":
         png.need()
-    named = None if by in MEANINGS else by
-    released = read_release(release, target=named, threads=threads)
-    Drawing(make(released, x=x, y=y, by="target" if named else by)).write(claim)
+    if about["format"] == SET_FORMAT:
+        if x is not None or y is not None or by != "density":
+            raise InputError("Records that are sets have no columns; leave out --x, --y and --by.")
+        painting = _of_sets(release, delimiter, threads)
+    else:
+        painting = _of_table(release, x, y, by, threads)
+    Drawing(painting).write(claim)
     console.out.print(str(target), markup=False)
+
+
+def _of_table(release: Path, x: str | None, y: str | None, by: str, threads: int | None) -> Painting:
+    from rothko.report.painting import paint as make
+    from rothko.report.released import read_release
+
+    named = None if by in MEANINGS else by
+    return make(read_release(release, target=named, threads=threads), x=x, y=y, by="target" if named else by)
+
+
+def _of_sets(release: Path, delimiter: str | None, threads: int | None) -> Painting:
+    from rothko.sets.readable import read_sets
+    from rothko.sets.set_pictures import painted
+
+    return painted(read_sets(release, delimiter=delimiter, threads=threads))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -14,7 +14,7 @@ from rothko.errors import InputError
 
 if TYPE_CHECKING:
     from rothko.release.staging import Claim
-    from rothko.report.report import Audience
+    from rothko.report.report import Audience, Report
 
 
 def register(app: typer.Typer) -> None:
@@ -87,9 +87,9 @@ def report(
     """
     from rothko.cli import console
     from rothko.metrics.risk import THRESHOLD
+    from rothko.release.certificate import SET_FORMAT
     from rothko.report.released import find_release
     from rothko.report.report import AUDIENCES
-    from rothko.report.report import report as make
 
     if out is not None and len(releases) > 1:
         raise InputError("--out names one page; leave it out, and every report goes beside its release.")
@@ -100,14 +100,43 @@ def report(
     limit = options.number("--threshold", threshold, 0)
     known = "steward" if audience == "steward" else "public"
     for release in releases:
-        data, _ = find_release(release)
+        data, about = find_release(release)
         read = files(data, original, policy)
         claim = _claim(release, data, out, known, overwrite, read)
-        told = make(
-            release, audience=cast("Audience", audience), original=original, policy=policy,
-            threshold=THRESHOLD if limit is None else limit, x=x, y=y, threads=threads, csv=text.options(),
-        )  # fmt: skip
+        shared = _Shared(cast("Audience", audience), original, THRESHOLD if limit is None else limit, threads)
+        if about["format"] == SET_FORMAT:
+            told = _of_sets(release, shared, text, {"--policy": policy, "--x": x, "--y": y})
+        else:
+            told = _of_table(release, shared, policy=policy, x=x, y=y, csv=text.options())
         console.out.print(str(told.write(claim)), markup=False)
+
+
+class _Shared(NamedTuple):
+    """What is asked of every report."""
+
+    audience: Audience
+    original: str | Path | None
+    threshold: float
+    threads: int | None
+
+
+def _of_table(release: Path, shared: _Shared, **asked: Any) -> Report:
+    from rothko.report.report import report as make
+
+    return make(release, **shared._asdict(), **asked)
+
+
+def _of_sets(release: Path, shared: _Shared, text: options.TextFile, of_tables: dict[str, Any]) -> Report:
+    """A report of records that are sets, which have no columns."""
+    from rothko.sets.files import Reading
+    from rothko.sets.report import report as make
+
+    for name, value in of_tables.items():
+        if value is not None:
+            raise InputError(f"{name} is about the columns of a table, and {release.name} has records that are sets.")
+    between = text.options().delimiter
+    reading = Reading(delimiter=between, encoding=text.encoding)
+    return make(release, **shared._asdict(), reading=reading, delimiter=between)
 
 
 def _claim(release: Path, data: Path, out: str | None, audience: str, overwrite: bool, read: list[Path]) -> Claim:

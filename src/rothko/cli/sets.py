@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,6 +76,7 @@ def sets(
         ),
     ] = None,
     spark_master: options.SparkMaster = None,
+    report: Annotated[bool, typer.Option("--report", help="Write a report for everybody beside the sets.")] = False,
     threads: options.Threads = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
@@ -91,21 +93,25 @@ def sets(
     from rothko.sets import prepare
     from rothko.sets.methods import as_method
     from rothko.sets.release import as_engine
+    from rothko.sets.report import report as reported
     from rothko.sets.write import free_place
 
     reading = how.reading(delimiter, encoding)
     least = options.whole("--k", k, 2)
     chosen = as_method({method: options.parameters("--option", option)})
     read = [data] if how.utility is None else [data, how.utility]
-    place = free_place(out, inputs=read, overwrite=overwrite, in_parts=as_engine(engine).on_cluster)
-    with console.progress(quiet=as_json) as report:
+    reporter = partial(reported, delimiter=_between(reading)) if report else None
+    place = free_place(
+        out, inputs=read, overwrite=overwrite, in_parts=as_engine(engine).on_cluster, reporter=reporter
+    )  # fmt: skip
+    with console.progress(quiet=as_json) as tell:
         release = prepare(
             data, k=least, method=chosen, utility=how.utility, reading=reading, of=of, seed=seed, engine=engine,
-            threads=threads, memory=memory, spark_master=spark_master, progress=report,
+            threads=threads, memory=memory, spark_master=spark_master, progress=tell,
         )  # fmt: skip
-        report("save", 0, 1)
+        tell("save", 0, 1)
         saved = release.save(place, delimiter=_between(reading))
-        report("save", 1, 1)
+        tell("save", 1, 1)
     _show(saved, as_json)
 
 
@@ -137,5 +143,10 @@ def _show(saved: SavedSets, as_json: bool) -> None:
         console.out.print(certificate["adversary"], markup=False)
     for note in certificate["notes"]:
         console.out.print(note, markup=False)
-    for path in (saved.data, saved.certificate_path):
-        console.out.print(address(path), markup=False)
+    if saved.report_failed is not None:
+        console.err.print(
+            f"Its report could not be made ({saved.report_failed}); rothko report --debug shows where.", markup=False
+        )
+    for path in (saved.data, saved.certificate_path, saved.report_path):
+        if path is not None:
+            console.out.print(address(path), markup=False)

@@ -51,11 +51,12 @@ class Spread:
 def associations(pair: Pair) -> list[Association]:
     """Of every two columns, those that changed most first; columns that show a mean alone are left out."""
     columns = {line.name: (parts, share) for line, parts, share in _lines(pair)}
+    weighted = {name: share * pair.sizes[:, None] for name, (_, share) in columns.items()}
     found = []
     for a, b in combinations(columns, 2):
         (x, fx), (y, fy) = columns[a], columns[b]
         before = _counted(x, y, fx.shape[1], fy.shape[1])
-        after = fx.T @ (fy * pair.sizes[:, None])
+        after = fx.T @ weighted[b]
         found.append(Association((a, b), cramers_v(before), cramers_v(after)))
     for name, beside in pair.beside.items():
         values, of_class = _beside(beside, len(pair.sizes))
@@ -74,7 +75,10 @@ def spreads(pair: Pair, most: int = 24) -> list[Spread]:
         edges = _even(line, most)
         counts = np.bincount(pair.encoded.codes[i], minlength=line.size)
         before = np.add.reduceat(counts, edges[:-1])
-        after = _shares(extent, edges).T @ pair.sizes
+        # Classes that show the same are one.
+        key, first, back = np.unique(pair.keys[line.name], return_index=True, return_inverse=True)
+        sizes = np.bincount(back, pair.sizes, len(key))
+        after = _shares(extent.take(first), edges).T @ sizes
         rows = max(pair.encoded.rows, 1)
         found.append(Spread(line.name, _ends(line, edges), before / rows, after / rows))
     return found

@@ -103,7 +103,7 @@ def tasks_of(pair: Pair) -> tuple[TaskLoss, ...]:
         lines=pair.lines,
         codes=pair.encoded.codes,
         classes=pair.classes,
-        targets={task.target: counted(task.target, pair.published[task.target]) for task in models(workload)},
+        targets={task.target: counted(task.target, pair.others[task.target]) for task in models(workload)},
         shown=pair.shown,
         keys=pair.keys,
         means=_means(pair.lines, pair.columns, pair.one_each, pair.policy),

@@ -27,6 +27,9 @@ Codes = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
+FEWER = 4
+"""So many times fewer words than values of a line are looked up the other way round."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -343,5 +346,15 @@ def words_of(text: str) -> list[str]:
 
 def _positions(line: Line, words: pa.Array) -> NDArray[np.int64]:
     """The code of each text on the line; -1 for one that is not there."""
+    if not len(words):
+        return np.empty(0, dtype=np.int64)
+    if FEWER * len(words) < len(line.texts):
+        # What is looked in is hashed, which takes longest: so the texts are looked for among the words.
+        distinct = pc.dictionary_encode(words, null_encoding="encode")
+        there = pc.index_in(line.texts, value_set=distinct.dictionary)
+        known = pc.is_valid(there).to_numpy(zero_copy_only=False)
+        codes = np.full(len(distinct.dictionary), -1)
+        codes[there.drop_null().to_numpy()] = np.flatnonzero(known)
+        return np.asarray(codes[distinct.indices.to_numpy()], dtype=np.int64)
     found = pc.index_in(words, value_set=line.texts)
     return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False), dtype=np.int64)

@@ -18,6 +18,8 @@ from rothko.policy.policy import Policy
 from rothko.release.loss import Loss
 from rothko.release.verify import Verification, findings_shown
 
+FORMAT, SET_FORMAT = "rothko certificate 1", "rothko sets certificate 1"
+"""What certificates say that they are: of tables, and of records that are sets."""
 LIBRARIES = ("rothko", "numpy", "numba", "pyarrow", "duckdb")
 
 
@@ -126,7 +128,7 @@ class Certificate(Sealed):
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "format": "rothko certificate 1",
+            "format": FORMAT,
             "verified": self.verification.holds,
             "true_to_original": self.verification.true,
             "requirements": [finding.to_dict() for finding in self.verification.findings],

@@ -136,7 +136,7 @@ class Place:
         certificate = certificate_of(data, folder)
         tables = (data, sensitive_of(data)) if two_tables else (data,)
         reports = report_files(data, folder)
-        if reporter is None or in_parts or report is False or (report is None and folder is None):
+        if reporter is None or report is False or (report is None and (folder is None or in_parts)):
             told = None
         else:
             told = ReportPlace(*reports, reporter, asked=report is True)
@@ -167,19 +167,33 @@ class Place:
 
     @classmethod
     def of_file(
-        cls, data: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = (), in_parts: bool = False
+        cls,
+        data: str | Path,
+        *,
+        overwrite: bool = False,
+        inputs: Iterable[Path] = (),
+        in_parts: bool = False,
+        reporter: Reporter | None = None,
     ) -> Place:
-        """The place of a release in a file of any ending that has no recoding, or in a folder under such a name."""
+        """The place of a release in a file of any ending that has no recoding, or in a folder under such a name.
+
+        Parameters
+        ----------
+        reporter
+            What makes its report; without one there is none.
+        """
         data = named_file(data)
         certificate, own = certificate_of(data, None), recoding_place(data)
-        names = [data, certificate, own, *large_files(own)]
+        reports = report_files(data, None)
+        told = None if reporter is None else ReportPlace(*reports, reporter, asked=True)
+        names = [data, certificate, own, *large_files(own), *(() if told is None else reports)]
         if is_store(data):
             place = InStore(Store.of(data), tuple(names), certificate, overwrite)
             place.check()
-            return cls((data,), certificate, None, Claim(), in_store=place)
-        claim = _claim(names, certificate, data, (own,), (), overwrite, tuple(inputs), in_parts=in_parts)
+            return cls((data,), certificate, None, Claim(), told, place)
+        claim = _claim(names, certificate, data, (own,), reports, overwrite, tuple(inputs), in_parts=in_parts)
         _writable(data.parent)
-        return cls((data,), certificate, None, claim)
+        return cls((data,), certificate, None, claim, told)
 
     @property
     def data(self) -> Path:

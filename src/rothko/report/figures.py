@@ -33,7 +33,7 @@ def penalties(ncp: Mapping[str, float | None]) -> Plot:
         "", tuple((i + 0.16, i + 0.84) for i in range(len(names))), tuple(value for _, value in known),
         tuple(f"{name}: {value:.4f}" for name, value in known), across=True,
     )  # fmt: skip
-    top = _round_up(max((value for _, value in known), default=1.0))
+    top = round_up(max((value for _, value in known), default=1.0))
     return Plot(
         "ncp", "Information lost by column",
         "NCP: 0 where a column is exact, 1 where nothing is said. The column that lost most stands first.",
@@ -66,7 +66,7 @@ def class_sizes(sizes: NDArray[np.int64], threshold: float) -> Plot:
         f"A record in a class of n is found with a probability of 1 ÷ n. Classes have {low:,} to {high:,} records, "
         f"{sizes.sum() / len(sizes):.1f} on average.",
         Axis("records of a class", first, last, "log" if log else "linear"),
-        Axis("records", 0, _round_up(float(records.max()))), tuple(marks),
+        Axis("records", 0, round_up(float(records.max()))), tuple(marks),
     )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def contributions(found: Uniqueness) -> Plot:
             across=True,
         ),
     )  # fmt: skip
-    top = _round_up(max([*found.adds.values(), *found.alone.values(), 1e-4]))
+    top = round_up(max([*found.adds.values(), *found.alone.values(), 1e-4]))
     return Plot(
         "uniqueness", "What tells records of the original apart",
         "Share of records that are unique by one quasi-identifier alone, and by how much that share falls without it.",
@@ -150,7 +150,7 @@ def kept_together(found: Sequence[Association], most: int = 12) -> Plot:
             ("after", [one.after for one in strongest], 0.14, AFTER),
         )
     )  # fmt: skip
-    top = _round_up(max((max(one.before, one.after) for one in strongest), default=1.0))
+    top = round_up(max((max(one.before, one.after) for one in strongest), default=1.0))
     return Plot(
         "associations", "Pairs of columns, before and after",
         "Cramér's V: 0 where two columns are independent, 1 where one tells the other.",
@@ -186,13 +186,13 @@ def _names_axis(names: Sequence[str]) -> Axis:
 
 
 def _share_axis(shares: NDArray[np.float64]) -> Axis:
-    return Axis("", 0, _round_up(float(shares.max(initial=0.0))), percent=True)
+    return Axis("", 0, round_up(float(shares.max(initial=0.0))), percent=True)
 
 
-def _round_up(value: float) -> float:
+def round_up(value: float) -> float:
     """A round number that is no smaller.
 
-    >>> _round_up(0.073), _round_up(1234), _round_up(0)
+    >>> round_up(0.073), round_up(1234), round_up(0)
     (0.08, 1500.0, 1.0)
     """
     if value <= 0:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rothko.metrics.registry import METRICS
 from rothko.metrics.risk import Risk, risk
 from rothko.metrics.told import Row, penalty
 from rothko.plots.model import Picture
+from rothko.policy.policy import Policy
 from rothko.privacy.combined import AlphaK, PSensitive
 from rothko.privacy.diversity import DistinctLDiversity
 from rothko.privacy.kanonymity import KAnonymity
@@ -27,6 +28,16 @@ TASKS: dict[str, type[TaskLoss]] = {
 
 LONGEST = 120
 """Letters of a cell that is shown."""
+
+WHO_LOOKS = (
+    "A prosecutor knows that somebody is in the table and looks for their record; a journalist looks for anybody, and "
+    "finds them no more often, so without a register of the population the same numbers are told; a marketer wants as "
+    "many as possible, and finds this share on average."
+)
+NOT_BEFORE = (
+    "What the risk was before the release is a fact of the original, and stands in the report for the steward alone."
+)
+CHECKED = "All of this was computed again from the released bytes, by other code than that which made them"
 
 Draw = Callable[[Picture], Html]
 """Puts a picture into the page, and remembers it."""
@@ -60,7 +71,7 @@ def holds(released: Released) -> Section:
         page.tiles(numbers),
         page.table("Requirements", ["requirement", "what it asks", "asked", "achieved", "holds"], rows, texts=(1,)),
         page.text(
-            "All of this was computed again from the released bytes, by other code than that which made them"
+            CHECKED
             + (
                 ", and every row was compared with the record that it stands for."
                 if certificate["true_to_original"]
@@ -89,7 +100,7 @@ def risk_section(
         after = risk(sizes, threshold)
         whole = set(over) == set(released.shown)
         where = "" if whole else f", by {listed(over)}"
-        blocks.append(_risks(f"Risk of being found again{where}", after, before if whole else None))
+        blocks.append(risks(f"Risk of being found again{where}", after, before if whole else None))
         if whole or len(blocks) == 1:
             plot = figures.class_sizes(sizes, threshold)
     if released.policy.owner is not None:
@@ -103,27 +114,15 @@ def risk_section(
                 f"{1 / min(achieved):.4f}."
             )
         )
-    blocks.append(
-        page.text(
-            "A prosecutor knows that somebody is in the table and looks for their record; a journalist looks for "
-            "anybody, and finds them no more often, so without a register of the population the same numbers are told; "
-            "a marketer wants as many as possible, and finds this share on average.",
-            faint=True,
-        )
-    )
+    blocks.append(page.text(WHO_LOOKS, faint=True))
     blocks.append(draw(plot))
     if before is None:
-        blocks.append(
-            page.text(
-                "What the risk was before the release is a fact of the original, and stands in the report for the "
-                "steward alone.",
-                faint=True,
-            )
-        )
+        blocks.append(page.text(NOT_BEFORE, faint=True))
     return Section("risk", "How likely is anybody found again?", [*blocks, *more])
 
 
-def _risks(caption: str, after: Risk, before: Risk | None) -> Html:
+def risks(caption: str, after: Risk, before: Risk | None) -> Html:
+    """Who may find how many, after the release and, where it may be known, before."""
     both = [after] if before is None else [before, after]
     titles = ["who looks", "after"] if before is None else ["who looks", "before", "after"]
     lines: list[tuple[str, Callable[[Risk], str]]] = [
@@ -136,6 +135,12 @@ def _risks(caption: str, after: Risk, before: Risk | None) -> Html:
         ("Marketer: expected share found", lambda one: f"{one.average:.4f}"),
     ]
     return page.table(caption, titles, [[title, *(tell(one) for one in both)] for title, tell in lines])
+
+
+def found_by_class(policy: Policy) -> bool:
+    """Whether the size of a class says how likely somebody in it is found."""
+    everything = all(one.over is None for one in policy.privacy)
+    return everything and policy.owner is None and not policy.method.two_tables
 
 
 def _sets(released: Released) -> list[tuple[str, ...]]:
@@ -226,16 +231,7 @@ def limits(released: Released) -> Section:
 
 def checked(released: Released) -> Section:
     """How anybody can check it, with other tools than ours."""
-    certificate = released.certificate
-    digest = certificate["file_sha256"] or "(the release is not saved yet)"
-    if released.parts:
-        blocks = [page.text("The files are those that were certified if their list has this hash, and they theirs:")]
-        blocks.append(
-            page.code(f"$ cd {released.file}\n$ sha256sum {MANIFEST}\n{digest}\n$ sha256sum --check {MANIFEST}")
-        )
-    else:
-        blocks = [page.text("The file is the one that was certified if its hash is this one:")]
-        blocks.append(page.code(f"$ sha256sum {released.file}\n{digest}"))
+    blocks = bytes_checked(released.file, released.certificate, in_parts=bool(released.parts))
     blocks.append(page.text("Every requirement can be computed from the file with any database. In DuckDB:"))
     blocks.append(page.code("\n".join(_queries(released))))
     if released.policy.owner is not None:
@@ -248,6 +244,20 @@ def checked(released: Released) -> Section:
     blocks.append(page.text("With rothko itself, and the policy above in a file:"))
     blocks.append(page.code(f"$ rothko check {released.file} --policy policy.yaml"))
     return Section("check", "How to check it without us", blocks)
+
+
+def bytes_checked(file: str, certificate: Mapping[str, Any], *, in_parts: bool) -> list[Html]:
+    """How anybody sees that they have what was certified."""
+    digest = certificate["file_sha256"] or "(the release is not saved yet)"
+    if in_parts:
+        return [
+            page.text("The files are those that were certified if their list has this hash, and they theirs:"),
+            page.code(f"$ cd {file}\n$ sha256sum {MANIFEST}\n{digest}\n$ sha256sum --check {MANIFEST}"),
+        ]
+    return [
+        page.text("The file is the one that was certified if its hash is this one:"),
+        page.code(f"$ sha256sum {file}\n{digest}"),
+    ]
 
 
 def _queries(released: Released) -> Iterator[str]:

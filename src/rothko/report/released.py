@@ -6,8 +6,8 @@ is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko import json_text
+from rothko.data.source.formats import is_text
 from rothko.errors import InputError, PolicyError, nearest
 from rothko.policy.policy import Policy
 from rothko.progress import count_threads
+from rothko.release.certificate import FORMAT, SET_FORMAT
 from rothko.release.check import published_in
 from rothko.release.digest import sha256
 from rothko.release.formats.table import ENDINGS
 from rothko.release.parts import MANIFEST
-from rothko.release.place import certificate_of
+from rothko.release.place import LINE_ENDINGS, certificate_of
 from rothko.release.release import TableRelease
 from rothko.release.save import Staged
 from rothko.release.sql import Limits
 from rothko.release.verify import open_table, with_long_lines
 
-FORMAT = "rothko certificate 1"
+DATA = (*ENDINGS, *LINE_ENDINGS)
+"""Endings of data files."""
 FEW = 10
 """Rows that are shown as they are."""
 
@@ -61,11 +64,17 @@ class Released:
     """Quasi-identifier → the columns that show it."""
     classes: pa.Table
     """What each class shows, as text."""
+    typed: pa.Table
+    """The same in the types of the file."""
     sizes: NDArray[np.int64]
     """Records in each class."""
     rows: pa.Table
     """The first few rows."""
     target: Target | None = None
+    others: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)
+    """Columns that leave as they are, where they were asked for: of all records of the first class, of the second, …"""
+    is_text: bool = False
+    """Whether it is a text file, in which cells are escaped."""
     parts: str = ""
     """The names of its files, with a star, where it is a folder of several."""
 
@@ -83,28 +92,35 @@ class Released:
         return np.asarray(counted.aggregate([("", "sum")])["_sum"].to_numpy(), dtype=np.int64)
 
 
-def read_release(release: Any, *, target: str | None = None, threads: int | None = None) -> Released:
+Beside = Callable[[Policy], Sequence[str]]
+"""Which columns that leave as they are must be known, too."""
+
+
+def read_release(
+    release: Any, *, target: str | None = None, beside: Beside | None = None, threads: int | None = None
+) -> Released:
     """Read a release: its folder, its data file or its certificate, or one that is in memory.
 
     Parameters
     ----------
     target
         A column that leaves as it is, to be known by class too.
+    beside
+        Says of the policy which columns that leave as they are must be known with all of their values.
     """
     cores = count_threads(threads)
+    wanted = _Wanted(target, beside)
     if isinstance(release, TableRelease):
         told = release.certificate.to_dict()
-        return _read(release.arrow, told["file"] or "release", told, target, Limits(cores))
+        return _read(release.arrow, told["file"] or "release", told, wanted, Limits(cores))
     if isinstance(release, Staged):
         limits = Limits(cores, release.memory)
-        return _read(release.data, release.certificate["file"], release.certificate, target, limits)
+        return _read(release.data, release.certificate["file"], release.certificate, wanted, limits)
     path, certificate = find_release(release)
-    if not _vouched_for(path, certificate["file_sha256"]):
-        raise InputError(
-            f"{path.name} has other bytes than its certificate vouches for; it was changed, or it is not the file that "
-            "was certified."
-        )
-    return _read(path, path.name, certificate, target, Limits(cores))
+    if certificate["format"] == SET_FORMAT:
+        raise InputError(f"{path.name} has records which are sets, and not a table; rothko.sets.report tells of them.")
+    check_bytes(path, certificate)
+    return _read(path, path.name, certificate, wanted, Limits(cores))
 
 
 def find_release(place: str | Path) -> tuple[Path, Mapping[str, Any]]:
@@ -114,7 +130,7 @@ def find_release(place: str | Path) -> tuple[Path, Mapping[str, Any]]:
         folder, certificate = place, place / "certificate.json"
     elif place.name.lower().endswith(".json"):
         folder, certificate = place.parent, place
-    elif place.name.lower().endswith(ENDINGS):
+    elif place.name.lower().endswith(DATA):
         beside = [certificate_of(place, None), place.with_name("certificate.json")]
         folder, certificate = place.parent, next((one for one in beside if one.is_file()), beside[0])
     elif place.is_dir():
@@ -123,11 +139,27 @@ def find_release(place: str | Path) -> tuple[Path, Mapping[str, Any]]:
         raise InputError(f"There is no release {place.name!r}; name its folder, its data file or its certificate.")
     about = _certificate(certificate)
     data = folder / str(about["file"])
-    if place.name.lower().endswith(ENDINGS) and place.is_file() and data.name != place.name:
+    if place.name.lower().endswith(DATA) and place.is_file() and data.name != place.name:
         raise InputError(f"{certificate.name} is that of {data.name}, not of {place.name}.")
     if not data.is_file() and not (data / MANIFEST).is_file():
         raise InputError(f"{certificate.name} is that of {data.name}, which is not beside it.")
     return data, about
+
+
+def check_bytes(data: Path, certificate: Mapping[str, Any]) -> None:
+    """Refuse a file, or a folder of several, that is not what its certificate vouches for."""
+    if not _vouched_for(data, certificate["file_sha256"]):
+        raise InputError(
+            f"{data.name} has other bytes than its certificate vouches for; it was changed, or it is not the file that "
+            "was certified."
+        )
+
+
+def files_of(data: Path) -> list[Path]:
+    """The files of a release: one, or those of a folder."""
+    if data.is_file():
+        return [data]
+    return sorted(path for path in data.iterdir() if not path.name.startswith(("_", ".")))
 
 
 def _vouched_for(data: Path, digest: str) -> bool:
@@ -138,7 +170,7 @@ def _vouched_for(data: Path, digest: str) -> bool:
     if sha256(listed) != digest:
         return False
     hashes = {name: told for told, _, name in (row.partition("  ") for row in listed.read_text("utf-8").splitlines())}
-    there = [path for path in data.iterdir() if not path.name.startswith(("_", "."))]
+    there = files_of(data)
     return {path.name for path in there} == set(hashes) and all(sha256(one) == hashes[one.name] for one in there)
 
 
@@ -148,7 +180,7 @@ def _view(
     """Let a release be the table ``released``, of one file or of several; the names of its columns."""
     if isinstance(data, pa.Table) or data.is_file():
         return open_table(connection, data, used, longest=longest)
-    files = sorted(path for path in data.iterdir() if not path.name.startswith(("_", ".")))
+    files = files_of(data)
     names = {open_table(connection, one, used, f"part{at}", longest=longest) for at, one in enumerate(files)}
     if len(names) != 1:
         raise InputError(f"The files of {data.name} have different columns.")
@@ -167,17 +199,23 @@ def _certificate(path: Path) -> Mapping[str, Any]:
     except (OSError, ValueError):
         raise InputError(f"{path.name} cannot be read as a certificate.") from None
     form = about.get("format") if isinstance(about, dict) else None
-    if form == "rothko sets certificate 1":
-        raise InputError(f"{path.name} is that of records which are sets; reports and paintings are of tables.")
-    if form != FORMAT:
+    if form not in (FORMAT, SET_FORMAT):
         raise InputError(f"{path.name} is no certificate that this version of rothko reads, which is {FORMAT!r}.")
     if not isinstance(about.get("file"), str) or Path(about["file"]).name != about["file"]:
         raise InputError(f"{path.name} names no file that it vouches for.")
     return dict(about)
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is read beside the classes; see :func:`read_release`."""
+
+    target: str | None
+    beside: Beside | None
+
+
 def _read(
-    data: Path | pa.Table, file: str, certificate: Mapping[str, Any], target: str | None, limits: Limits
+    data: Path | pa.Table, file: str, certificate: Mapping[str, Any], wanted: _Wanted, limits: Limits
 ) -> Released:
     try:
         policy = Policy.parse(certificate["policy"], where="the policy of the certificate")
@@ -185,9 +223,14 @@ def _read(
     except (KeyError, TypeError):
         raise InputError("The certificate is damaged: it lacks its policy or its columns.") from None
     shown = {name: published_in(name, columns, file, policy) for name in policy.quasi_identifiers}
+    target = wanted.target
     if target is not None and target not in policy.sensitive + policy.kept:
         told = nearest(target, policy.sensitive + policy.kept) if policy.sensitive + policy.kept else "there is none."
         raise PolicyError(f"{target!r} is no column that the release has as it is; {told}")
+    beside = () if wanted.beside is None else tuple(dict.fromkeys(wanted.beside(policy)))
+    for name in beside:
+        if name not in columns:
+            raise PolicyError(f"columns.{name}: {file} has no such column; {nearest(name, columns)}")
 
     def work(longest: int) -> Released:
         with limits.connect() as connection:
@@ -198,21 +241,36 @@ def _read(
                 raise InputError(f"{file} has other columns than its certificate says.")
             keys = {column: f"c{names.index(column)}" for some in shown.values() for column in some}
             about = None if target is None else _target_sql(connection, target, f"c{names.index(target)}")
-            counted = _classes(connection, list(keys.values()), about)
+            besides = [f"c{names.index(name)}" for name in beside]
+            counted = _classes(connection, list(keys.values()), about, besides)
             rows = connection.sql(
                 f"SELECT {', '.join(f'c{i}::VARCHAR' for i in range(len(names)))} FROM released LIMIT {FEW}"
             ).to_arrow_table()
-        sizes = np.asarray(counted["size"].to_numpy(), dtype=np.int64)
         known = None
         if about is not None and target is not None:
-            sums = (np.asarray(counted[name].to_numpy(), dtype=np.float64) for name in ("total", "times"))
-            known = Target(target, about.meaning, *sums)
-        classes = counted.select(list(keys.values())).rename_columns(list(keys))
-        parts = "" if isinstance(data, pa.Table) or data.is_file() else f"{file}/part-*"
-        first = rows.rename_columns(names)
-        return Released(file, certificate, policy, columns, shown, classes, sizes, first, known, parts)
+            known = Target(target, about.meaning, *(_numbers(counted[name]) for name in ("total", "times")))
+        return Released(
+            file, certificate, policy, columns, shown,
+            classes=counted.select([f"{key}_text" for key in keys.values()]).rename_columns(list(keys)),
+            typed=counted.select(list(keys.values())).rename_columns(list(keys)),
+            sizes=_numbers(counted["size"]).astype(np.int64),
+            rows=rows.rename_columns(names), target=known,
+            others={name: _flat(counted[f"{key}_all"]) for name, key in zip(beside, besides, strict=True)},
+            is_text=isinstance(data, Path) and is_text(data),
+            parts="" if isinstance(data, pa.Table) or data.is_file() else f"{file}/part-*",
+        )  # fmt: skip
 
     return with_long_lines(work)
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """A column of numbers; as one array, since several are joined by pandas, which takes long to be loaded."""
+    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _flat(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+    """All that is in some lists, one after the other."""
+    return pa.chunked_array([chunk.flatten() for chunk in lists.chunks], lists.type.value_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +292,14 @@ def _target_sql(connection: duckdb.DuckDBPyConnection, name: str, column: str) -
     return _TargetSql(f"share of {name} = {label}", f"count(*) FILTER ({column}::VARCHAR = {quoted})", "count(*)")
 
 
-def _classes(connection: duckdb.DuckDBPyConnection, keys: list[str], about: _TargetSql | None) -> pa.Table:
+def _classes(
+    connection: duckdb.DuckDBPyConnection, keys: list[str], about: _TargetSql | None, beside: list[str]
+) -> pa.Table:
     """What each class shows, in an order that says nothing, and how many records it has."""
-    sums = "" if about is None else f", ({about.total})::DOUBLE AS total, ({about.times})::DOUBLE AS times"
-    shown = ", ".join(f"{key}::VARCHAR AS {key}" for key in keys)
-    query = (
-        f"SELECT {shown}, size{', total, times' if sums else ''} FROM (SELECT {', '.join(keys)}, count(*) AS size{sums}"
-    )
-    return connection.sql(f"{query} FROM released GROUP BY {', '.join(keys)}) ORDER BY ALL").to_arrow_table()
+    sums = [f"list({name}) AS {name}_all" for name in beside]
+    if about is not None:
+        sums += [f"({about.total})::DOUBLE AS total", f"({about.times})::DOUBLE AS times"]
+    texts = ", ".join(f"{key}::VARCHAR AS {key}_text" for key in keys)
+    grouped = f"SELECT {', '.join([*keys, 'count(*) AS size', *sums])} FROM released GROUP BY {', '.join(keys)}"
+    order = ", ".join(f"{key}_text" for key in keys)
+    return connection.sql(f"SELECT *, {texts} FROM ({grouped}) ORDER BY {order}").to_arrow_table()

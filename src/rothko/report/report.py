@@ -6,7 +6,7 @@ they do. For the steward, who gives the original, it tells how things were befor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -18,12 +18,12 @@ from rothko.metrics.risk import THRESHOLD
 from rothko.mistakes import said
 from rothko.plots.model import Picture, dump
 from rothko.policy.draft import as_policy
+from rothko.policy.policy import Policy
 from rothko.release.place import claim_files, named_file
-from rothko.release.release import TableRelease
 from rothko.release.staging import Claim, staging
 from rothko.report import figures, page, public
 from rothko.report.painting import paint
-from rothko.report.released import Released, find_release, read_release
+from rothko.report.released import Beside, Released, read_release
 from rothko.report.spans import all_spans
 
 Audience = Literal["public", "steward"]
@@ -74,12 +74,13 @@ class Report:
 
 
 @dataclass(slots=True)
-class _Drawn:
+class Drawn:
     """Pictures in the order in which they come."""
 
     pictures: list[Picture] = field(default_factory=list)
 
     def __call__(self, picture: Picture) -> page.Html:
+        """Put a picture into the page, and remember it."""
         self.pictures.append(picture)
         return page.shown(picture)
 
@@ -114,6 +115,28 @@ def report(
     x, y
         The quasi-identifiers of the painting.
     """
+    check_asked(audience, original, threshold)
+    asked = None if policy is None else as_policy(policy)
+    released = read_release(release, beside=None if audience == "public" else _needed(asked), threads=threads)
+    if not released.records:
+        raise InputError("The release has no records, and there is nothing to report.")
+    draw = Drawn()
+    spans = all_spans(released)
+    opening = draw(paint(released, x=x, y=y, spans=spans))
+    if audience == "public":
+        columns = [figures.distribution(released, name, place) for name, place in spans.items()]
+        sections = _public(released, threshold, draw, columns)
+    else:
+        from rothko.report.steward import look_before
+
+        before = look_before(original, released, asked, threshold, threads=threads, csv=csv)
+        sections = _steward(released, before, threshold, draw)
+    html = _page(released, opening, sections, audience)
+    return Report(html, tuple(draw.pictures), audience, released.certificate["file_sha256"] or "")
+
+
+def check_asked(audience: str, original: Any, threshold: float) -> None:
+    """Refuse a report that nobody is to read, or that would tell the public of the original."""
     if audience not in AUDIENCES:
         raise InputError(f"A report is for the public or for the steward, not for {audience!r}.")
     if (audience == "steward") != (original is not None):
@@ -124,31 +147,16 @@ def report(
         )
     if not 0 < threshold < 1:
         raise InputError(f"The threshold of a risk must lie between 0 and 1, not be {threshold:g}.")
-    released = read_release(release, threads=threads)
-    if not released.records:
-        raise InputError("The release has no records, and there is nothing to report.")
-    draw = _Drawn()
-    spans = all_spans(released)
-    opening = draw(paint(released, x=x, y=y, spans=spans))
-    if audience == "public":
-        columns = [figures.distribution(released, name, place) for name, place in spans.items()]
-        sections = _public(released, threshold, draw, columns)
-    else:
-        from rothko.report.steward import look_before
-
-        data = release if isinstance(release, TableRelease) else find_release(release)[0]
-        if released.parts:
-            raise InputError(
-                f"{released.file} is written in several files; a report for the steward needs a release in one file."
-            )
-        asked = None if policy is None else as_policy(policy)
-        before = look_before(original, data, released, asked, threshold, threads=threads, csv=csv)
-        sections = _steward(released, before, threshold, draw)
-    html = _page(released, opening, sections, audience)
-    return Report(html, tuple(draw.pictures), audience, released.certificate["file_sha256"] or "")
 
 
-def _public(released: Released, threshold: float, draw: _Drawn, columns: Sequence[Picture]) -> list[page.Section]:
+def _needed(policy: Policy | None) -> Beside:
+    """What a report for the steward must know of the columns that leave as they are."""
+    from rothko.report.steward import needed
+
+    return needed if policy is None else lambda _: needed(policy)
+
+
+def _public(released: Released, threshold: float, draw: Drawn, columns: Sequence[Picture]) -> list[page.Section]:
     return [
         public.holds(released),
         public.risk_section(released, threshold, draw, [], None),
@@ -157,7 +165,7 @@ def _public(released: Released, threshold: float, draw: _Drawn, columns: Sequenc
     ]
 
 
-def _steward(released: Released, before: Any, threshold: float, draw: _Drawn) -> list[page.Section]:
+def _steward(released: Released, before: Any, threshold: float, draw: Drawn) -> list[page.Section]:
     from rothko.report import steward
 
     return [
@@ -178,16 +186,34 @@ def _closing(released: Released) -> list[page.Section]:
 def _page(released: Released, opening: page.Html, sections: Sequence[page.Section], audience: Audience) -> str:
     certificate = released.certificate
     held = "Every requirement holds" if certificate["verified"] else "Not every requirement holds"
+    smallest = certificate["loss"]["smallest_class"]
+    # Not where quasi-identifiers are exact, people have several records, or sets of columns are asked about alone.
+    by_class = certificate["verified"] and public.found_by_class(released.policy)
     lead = (
         f"{certificate['rows']:,} records in {certificate['classes']:,} classes, the smallest with "
-        f"{certificate['loss']['smallest_class']:,}. {held} in the bytes that were released."
+        f"{smallest:,}. {held} in the bytes that were released"
+        + (f": whoever looks for somebody is right at most once in {smallest:,} times." if by_class else ".")
     )
+    how = f"engine {certificate['engine']['name']}, seed {certificate['seed']}"
+    return whole_page(Path(released.file).name, certificate, lead, how, opening, sections, audience)
+
+
+def whole_page(
+    name: str, certificate: Mapping[str, Any], lead: str, how: str, opening: page.Html,
+    sections: Sequence[page.Section], audience: Audience,
+) -> str:  # fmt: skip
+    """The page about a release, with what it was made from and for whom.
+
+    Parameters
+    ----------
+    how
+        What the footer says of how the release was made.
+    """
     if audience == "steward":
         lead += " For the steward: this page has facts of the original, and is not for publication."
-    versions = certificate["versions"]
     footer = [
         f"Made from the certificate and the released file{'' if audience == 'public' else ', and from the original'}. "
-        f"rothko {versions['rothko']}, engine {certificate['engine']['name']}, seed {certificate['seed']}.",
+        f"rothko {certificate['versions']['rothko']}, {how}.",
     ]
-    title = f"{Path(released.file).name}: a release and its protection"
+    title = f"{name}: a release and its protection"
     return page.page(title, lead, opening, sections, footer, mark=certificate["file_sha256"] or "")

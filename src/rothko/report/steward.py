@@ -13,7 +13,7 @@ from rothko.data.source.csv import CsvOptions
 from rothko.methods.anatomy import refuse
 from rothko.metrics.association import Association, Spread, associations, spreads
 from rothko.metrics.measure import tasks_of
-from rothko.metrics.pair import read_pair
+from rothko.metrics.pair import Grouped, read_pair
 from rothko.metrics.uniqueness import Combination, Uniqueness, uniqueness
 from rothko.policy.policy import Policy
 from rothko.release.loss import TaskLoss
@@ -21,6 +21,7 @@ from rothko.report import figures, page
 from rothko.report.page import Html
 from rothko.report.public import Draw
 from rothko.report.released import Released
+from rothko.workload.tasks import models
 
 CHANGED = 10
 """Pairs of columns that are listed."""
@@ -36,19 +37,29 @@ class Before:
     associations: list[Association]
 
 
+def needed(policy: Policy) -> list[str]:
+    """Columns that leave as they are and whose values are asked for: sensitive ones, and what models predict."""
+    refuse(policy.method, "a report for the steward")
+    return [*policy.sensitive, *(task.target for task in models(policy.workload))]
+
+
 def look_before(
-    original: Any, release: Any, released: Released, policy: Policy | None, threshold: float, *,
+    original: Any, released: Released, policy: Policy | None, threshold: float, *,
     threads: int | None = None, csv: CsvOptions | None = None,
 ) -> Before:  # fmt: skip
     """Read the original beside its release.
 
     Parameters
     ----------
+    released
+        With the columns that are :func:`needed`.
     policy
         The policy with the files of its hierarchies; where it is None, that of the certificate.
     """
     asked = released.policy if policy is None else policy
-    refuse(asked.method, "a report for the steward")
+    release = Grouped(
+        released.file, released.columns, released.typed, released.sizes, released.others, text=released.is_text
+    )
     pair = read_pair(original, release, asked, beside=asked.sensitive, threads=threads, csv=csv)
     return Before(
         uniqueness(pair.encoded, threshold=threshold, threads=threads),

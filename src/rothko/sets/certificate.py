@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from rothko.engines.engine import Io
 from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.privacy.k1anonymity import ADVERSARIES
-from rothko.release.certificate import Sealed
+from rothko.release.certificate import SET_FORMAT, Sealed
+from rothko.release.save import Saved
 from rothko.release.verify import Verification
 from rothko.sets.methods import SetMethod
 from rothko.sets.publish import SetMetrics
@@ -21,6 +22,16 @@ class SavedSets(NamedTuple):
     data: Path
     certificate_path: Path
     certificate: dict[str, Any]
+    report_path: Path | None = None
+    """The page of the report, where there is one."""
+    report_failed: str | None = None
+    """The kind of error, where there should be a report and it could not be made."""
+
+    @classmethod
+    def of(cls, saved: Saved[SetCertificate]) -> SavedSets:
+        """From what was written."""
+        told = saved.certificate.to_dict()
+        return cls(saved.data, saved.certificate_path, told, saved.report_path, saved.report_failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +58,7 @@ class SetCertificate(Sealed):
         if self.io is not None:
             elsewhere["io"] = self.io.to_dict()
         return {
-            "format": "rothko sets certificate 1",
+            "format": SET_FORMAT,
             "verified": bool(found) and self.verification.holds,
             "true_to_original": self.verification.true,
             "requirement": {"name": self.asked.name, "asked": self.asked.k, **reached},

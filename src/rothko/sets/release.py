@@ -22,7 +22,7 @@ from rothko.mistakes import said
 from rothko.policy.entries import Said, read
 from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.progress import Progress, count_threads, counted, silent
-from rothko.release.place import Place
+from rothko.release.place import Place, Reported
 from rothko.release.save import Outgoing, Unverified, save, timed
 from rothko.release.verify import Verification
 from rothko.sets.certificate import SavedSets, SetCertificate
@@ -110,8 +110,25 @@ class SetRelease:
                 certify=lambda checked: replace(self._certificate, verification=checked),
             )
 
-        saved = save(place, write)
-        return SavedSets(saved.data, saved.certificate_path, saved.certificate.to_dict())
+        return SavedSets.of(save(place, write))
+
+    def report(self, **options: Any) -> Reported:
+        """A report: ``.html`` is the page, ``.save("report.html")`` writes it, with the JSON of its pictures beside it.
+
+        Parameters
+        ----------
+        audience
+            ``"public"`` (the default): nothing that certificate and release do not tell; ``"steward"``: how records
+            could be told apart before, too, which is not for publication.
+        original, reading, utility
+            The records that were released, for the steward, and how to read them.
+        threshold
+            A risk above which records are counted: 0.09.
+        """
+        from rothko.sets.readable import HeldInMemory
+        from rothko.sets.report import report
+
+        return report(HeldInMemory(self.records, self.certificate), **options)
 
     def _verified(self, data: Path | Records, delimiter: str = " ") -> Verification:
         return verified_sets(

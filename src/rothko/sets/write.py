@@ -19,7 +19,7 @@ from rothko.errors import InputError, OutputError
 from rothko.mistakes import said
 from rothko.release.formats.arrow import OPTIONS
 from rothko.release.parts import READ_BY_SPARK, check_ending
-from rothko.release.place import LINE_ENDINGS, Place, named_file
+from rothko.release.place import LINE_ENDINGS, Place, Reporter, named_file
 from rothko.release.write import explained
 from rothko.sets.records import Records
 
@@ -46,7 +46,12 @@ def data_ending(path: Path) -> str:
 
 
 def free_place(
-    out: str | Path, *, inputs: Iterable[Path] = (), overwrite: bool = False, in_parts: bool = False
+    out: str | Path,
+    *,
+    inputs: Iterable[Path] = (),
+    overwrite: bool = False,
+    in_parts: bool = False,
+    reporter: Reporter | None = None,
 ) -> Place:
     """Where the sets and their certificate go, checked before any work is done.
 
@@ -54,12 +59,14 @@ def free_place(
     ----------
     in_parts
         Whether the sets are a folder of files, under the name that a file would have.
+    reporter
+        What makes a report beside them; without one there is none.
     """
     data = named_file(out)
     ending = data_ending(data)
     if in_parts:
         check_ending(ending, SPARK_ENDINGS)
-    return Place.of_file(data, inputs=inputs, overwrite=overwrite, in_parts=in_parts)
+    return Place.of_file(data, inputs=inputs, overwrite=overwrite, in_parts=in_parts, reporter=reporter)
 
 
 def write_sets(published: Records, path: Path, *, delimiter: str = " ", first: int = 0, step: int = 1) -> None:

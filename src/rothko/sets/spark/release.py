@@ -26,7 +26,7 @@ from rothko.progress import Progress, silent
 from rothko.release.digest import sha256
 from rothko.release.parts import MANIFEST
 from rothko.release.place import Place
-from rothko.release.save import Outgoing, Saved, Unverified, save, timed
+from rothko.release.save import Outgoing, Unverified, save, timed
 from rothko.release.spark.verify import read_written
 from rothko.release.stored import Holding
 from rothko.release.verify import Verification
@@ -156,7 +156,7 @@ class SpreadSets:
                 lambda: checked.verify(data, ending, delimiter), checked.certify, hashes={data: joined.manifest}
             )
 
-        return _saved(save(place.staged_in(self.spill_dir), write))
+        return SavedSets.of(save(place.staged_in(self.spill_dir), write))
 
     def store(self) -> HeldSets:
         """Have everything written and verified in a private folder, which the release then holds."""
@@ -265,14 +265,10 @@ class HeldSets(Holding):
                 lambda: checked.verify(data, ".parquet", " "), checked.certify, hashes={data: sha256(data / MANIFEST)}
             )
 
-        return _saved(save(place.staged_in(self._there(self._data).parent), write))
+        return SavedSets.of(save(place.staged_in(self._there(self._data).parent), write))
 
 
 def _place(out: str | Path | Place, source: Path | None, overwrite: bool) -> Place:
     if isinstance(out, Place):
         return out
     return free_place(out, inputs=[] if source is None else [source], overwrite=overwrite, in_parts=True)
-
-
-def _saved(saved: Saved[SetCertificate]) -> SavedSets:
-    return SavedSets(saved.data, saved.certificate_path, saved.certificate.to_dict())
