@@ -46,7 +46,7 @@ demo: $(DEMO) ## the whole flow on generated data
 test: install ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
-docs: install ## build the site in site/, to be read from there (ARGS=draw draws its pictures anew)
+docs: install ## build the site of this version in site/VERSION, to be read from there (ARGS=draw draws its pictures anew)
 	$(BIN)/python -m pages $(ARGS)
 
 golden: install ## run all golden cases and say which releases are no longer what they were (ARGS="--keep folder")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,8 +20,10 @@ from pages import api
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-OURS = ("style.css", "mark.svg", "iframe-worker.js")
-"""What the pages look like, beside the theme, and what makes search work in files."""
+OURS = ("style.css", "mark.svg", "iframe-worker.js", "versions-menu.js")
+"""What the pages look like, beside the theme, what makes search work in files, and the menu of versions."""
+LIST = "versions.js"
+"""The versions of a site, as a script: a page that is read as a file may load one, and no other list."""
 
 
 def build(place: Path) -> Path:
@@ -48,10 +51,38 @@ def build(place: Path) -> Path:
     return place / "site"
 
 
+def place(built: Path, site: Path, version: str) -> list[str]:
+    """Put built pages beside those of other versions, in a folder of their own; all versions, the newest first."""
+    if (site / "assets").is_dir():  # a site of one version, as it was before there were folders
+        shutil.rmtree(site)
+    site.mkdir(exist_ok=True)
+    shutil.rmtree(site / version, ignore_errors=True)
+    shutil.move(built, site / version)
+    found = [path.name for path in site.iterdir() if (path / "index.html").is_file() and path.name[:1].isdigit()]
+    versions = sorted(found, key=_order, reverse=True)
+    (site / LIST).write_text(f"window.rothkoVersions = {json.dumps(versions)};\n", encoding="utf-8")
+    first = f"{versions[0]}/index.html"
+    leads = f'<meta http-equiv="refresh" content="0; url={first}"><p><a href="{first}">rothko {versions[0]}</a></p>'
+    (site / "index.html").write_text(
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>rothko</title>{leads}</html>\n', encoding="utf-8"
+    )
+    return versions
+
+
+def _order(version: str) -> tuple[list[int], bool, str]:
+    """Versions by their numbers; what comes after these (0.2.0rc1) comes before the version itself.
+
+    >>> sorted(["0.10.0", "0.9.1", "0.10.0rc1"], key=_order)
+    ['0.9.1', '0.10.0rc1', '0.10.0']
+    """
+    numbers = re.match(r"[\d.]+", version)
+    released = numbers is not None and numbers[0] == version
+    return [int(one) for one in re.findall(r"\d+", numbers[0] if numbers else "")], released, version
+
+
 def main() -> None:
-    """``python -m pages``: the site in ``site``."""
+    """``python -m pages``: the site of this version in ``site/VERSION``, beside those that were built before."""
     there = ROOT / "site"
-    built = build(ROOT / "build/site")
-    shutil.rmtree(there, ignore_errors=True)
-    shutil.move(built, there)
-    print(f"{len(list(there.rglob('*.html')))} pages: {there / 'index.html'}")
+    versions = place(build(ROOT / "build/site"), there, rothko.__version__)
+    pages = len(list((there / rothko.__version__).rglob("*.html")))
+    print(f"{pages} pages of {rothko.__version__}, versions {', '.join(versions)}: {there / 'index.html'}")

@@ -15,7 +15,7 @@ import pytest
 
 import rothko
 from pages import api, classes, draw
-from pages.build import build
+from pages.build import LIST, build, place
 from rothko.methods import METHODS
 from rothko.metrics.registry import METRICS
 from rothko.privacy import REQUIREMENTS
@@ -248,3 +248,35 @@ def test_pictures_are_those_that_are_drawn(folder: str) -> None:
     assert made.keys() == (kept if folder != "." else {Path("painting.svg")})
     differ = [name for name, picture in made.items() if formed(picture(), ".svg") != (draw.FIGURES / name).read_bytes()]
     assert differ == [], "python -m pages draw draws them anew"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=LEFT_OUT)
+def test_versions_lie_beside_each_other_and_are_chosen_in_files(site: Path, tmp_path: Path) -> None:
+    """Pages as small as they can be, with the script of every page."""
+    script = (ROOT / "pages/versions-menu.js").read_text("utf-8")
+    assert (site / "assets/versions-menu.js").read_text("utf-8") == script
+    assert "assets/versions-menu.js" in (site / "tutorial.html").read_text("utf-8")
+    there = tmp_path / "site"
+    (there / "assets").mkdir(parents=True)  # as a site was before it had versions
+    for version in ("0.9.0", "0.10.0", "0.10.0rc1"):
+        built = tmp_path / "built"
+        for name, at in (("index.html", "."), ("how-to/page.html", "..")):
+            (built / name).parent.mkdir(parents=True, exist_ok=True)
+            header = f"<title>{version}</title><div class='md-header__title'></div>"
+            (built / name).write_text(f"{header}<script src='{at}/assets/versions-menu.js'></script>", "utf-8")
+        (built / "assets").mkdir()
+        (built / "assets/versions-menu.js").write_text(script, "utf-8")
+        versions = place(built, there, version)
+    assert versions == ["0.10.0", "0.10.0rc1", "0.9.0"]
+    assert "url=0.10.0/index.html" in (there / "index.html").read_text("utf-8")
+    assert not (there / "assets").exists()
+    options = "[...document.querySelectorAll('.rothko-versions option')].map(o => [o.value, o.selected])"
+    with running(tmp_path / "profile") as browser:
+        with opened(browser, there / "0.9.0/how-to/page.html") as page:
+            assert page.run(options) == [["0.10.0", False], ["0.10.0rc1", False], ["0.9.0", True]]
+            page.run("(m => {m.value='0.10.0'; m.onchange()})(document.querySelector('select'))")
+            assert page.run("new Promise(r => setTimeout(() => r(document.title), 500))") in ("0.9.0", "0.10.0")
+            assert page.complaints == []
+        (there / LIST).unlink()
+        with opened(browser, there / "0.9.0/index.html") as page:
+            assert page.run(options) == []
