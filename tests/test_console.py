@@ -107,6 +107,11 @@ def test_a_table_in_several_files(desk: Desk, made: Made) -> None:
     assert desk.follow(page("how-to/several-files.md")) == 3
 
 
+def test_a_workbook(desk: Desk, made: Made) -> None:
+    made("generate patients -n 500 -o people.xlsx")
+    assert desk.follow(page("how-to/spreadsheets.md")) == 2
+
+
 def test_a_release_for_a_use(desk: Desk) -> None:
     assert desk.follow(page("how-to/release-for-a-use.md")) == 7
 

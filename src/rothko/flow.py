@@ -250,7 +250,7 @@ def _spread(
     cluster.check()
     table = look(
         engine, cluster, source, policy, check=partial(_possible, policy=policy),
-        written=written_by(policy, policy.input.decimal), memory=memory, seed=seed, progress=progress,
+        written=written_by(policy), memory=memory, seed=seed, progress=progress,
     )  # fmt: skip
     spill = Spill.open(spill_dir)
     spill.keep_open()

@@ -90,8 +90,10 @@ def hint(name: object, known: Iterable[str]) -> str:
     return nearest(begun[0] if len(begun) == 1 else str(name), names)
 
 
+OF_FILES = ("delimiter", "quote", "encoding", "header", "decimal", "thousands", "sheet")
+"""Options that say how a file is written."""
 _IN_PYTHON = {
-    **{f"--{name}": f"csv=CsvOptions({name}={{}})" for name in ("delimiter", "quote", "encoding", "header", "decimal")},
+    **{f"--{name}": f"csv=CsvOptions({name}={{}})" for name in OF_FILES},
     "--show-values": "`values` of this error",
     "--force": "method={{'topdown': {{'force': {}}}}}",
 }

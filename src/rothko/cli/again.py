@@ -12,6 +12,7 @@ import typer
 
 from rothko.cli import options
 from rothko.cli.pipes import named
+from rothko.mistakes import OF_FILES
 
 if TYPE_CHECKING:
     from rothko.comparison.compare import TableTrial
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from rothko.policy.varied import By
     from rothko.sets import SetTrial
 
-OF_TEXT = ("delimiter", "quote", "encoding", "header", "decimal")
-OF_TABLES = (*OF_TEXT, "seed", "threads", "memory")
+OF_TABLES = (*OF_FILES, "seed", "threads", "memory")
 OF_SETS = (
     "utility", "form", "column", "record", "item", "worth", "columns", "bins", "hierarchy", "delimiter", "encoding",
     "seed", "threads",

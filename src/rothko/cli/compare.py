@@ -61,6 +61,8 @@ class TableOptions:
     quote: options.Quote = None
     header: options.Header = None
     decimal: options.Decimal = None
+    thousands: options.Thousands = None
+    sheet: options.Sheet = None
     bound: Annotated[bool, typer.Option("--bound", help="Also find how little any release could lose at each k.")] = (
         False
     )
@@ -73,8 +75,9 @@ class TableOptions:
         from rothko.comparison.compare import most_private
 
         csv = options.TextFile(
-            delimiter=delimiter, quote=self.quote, encoding=encoding, header=self.header, decimal=self.decimal
-        ).options()
+            delimiter=delimiter, quote=self.quote, encoding=encoding, header=self.header, decimal=self.decimal,
+            thousands=self.thousands, sheet=self.sheet,
+        ).options()  # fmt: skip
         ls = options.wholes("--l", self.l, 2)
         common |= {"memory": self.memory, "csv": csv, "qi": options.names(self.qi)}
         common |= {"sensitive": options.names(self.sensitive), "missing": options.names(self.missing)}

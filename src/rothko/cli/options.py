@@ -53,7 +53,7 @@ def set_method_names() -> list[str]:
 Data = Annotated[
     str,
     typer.Argument(
-        help="A CSV, TSV, Parquet or Arrow file, also through a pipe; - is standard input. Or a table in a database.",
+        help="A CSV, TSV, Parquet, Arrow, Excel or statistics file, also through a pipe (-), or a table in a database.",
         callback=piped_table(),
         show_default=False,
     ),
@@ -166,6 +166,14 @@ Decimal = Annotated[
     str | None,
     typer.Option("--decimal", help="What stands before decimals, a comma or a point.", show_default="a point"),
 ]
+Thousands = Annotated[
+    str | None,
+    typer.Option("--thousands", help="What parts thousands: . , ' or a blank; nothing by default.", show_default=False),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", help="Of a workbook; the only one that is not hidden by default.", show_default=False),
+]
 
 
 PaintX = Annotated[
@@ -187,13 +195,20 @@ class TextFile:
     encoding: Encoding = None
     header: Header = None
     decimal: Decimal = None
+    thousands: Thousands = None
+    sheet: Sheet = None
 
     def options(self) -> CsvOptions:
         r"""As those who read it take them; ``\t`` means a tab."""
         from rothko.data.source.csv import CsvOptions
 
         delimiter = "\t" if self.delimiter in ("\\t", "tab") else self.delimiter
-        return CsvOptions(delimiter, self.quote, self.encoding, self.header, self.decimal)
+        if self.thousands not in (None, ".", ",", " ", "'") or self.thousands == (self.decimal or "."):
+            raise InputError("--thousands is . , ' or a blank, and not what stands before decimals (--decimal).")
+        return CsvOptions(
+            delimiter, self.quote, self.encoding, self.header, self.decimal, self.thousands,
+            sheet=None if self.sheet is None else typed(self.sheet),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

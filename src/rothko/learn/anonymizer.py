@@ -114,7 +114,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
         table = self._table(X, reset=True)
         self._names = table.column_names
         policy, table = self._asked(table, y)
-        table = written_by(policy, policy.input.decimal).table(table)
+        table = written_by(policy).table(table)
         release = in_memory(open_source(table), policy, seed=self.seed, threads=count_threads(self.threads))
         if self.verify:
             release = release.verified()
@@ -136,7 +136,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
         """The regions of records: numbers, or with ``regions="published"`` what a release shows."""
         check_is_fitted(self)
         table = self._table(X, reset=False).rename_columns(self._names)
-        table = written_by(self.policy_, self.policy_.input.decimal).table(table)
+        table = written_by(self.policy_).table(table)
         if self.regions == "published":
             return _like(X, self._placing.apply_table(table)[0].select(self._columns))
         regions = replace(self.regions_, recoding=self._placing)

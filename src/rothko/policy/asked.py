@@ -64,7 +64,7 @@ class Asked:
                 )
             source = open_source(data, csv=csv, asked=named_in(words))
             told = Policy(**fields_of(source.names, words))
-            written = written_by(told, csv.decimal if csv else None, or_release=or_release)
+            written = written_by(told, csv, or_release=or_release)
             return cls(told, words, lambda: written.opened(source))
         beside = [word for word in given(words) if word not in BESIDE_A_POLICY]
         if beside:

@@ -1,11 +1,11 @@
-"""How the table of a policy is written, where it is a text file: what would else be said with each command."""
+"""How the table of a policy is written, where it is a text file or a workbook: what would else be said each time."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rothko.errors import InputError
 from rothko.mistakes import MistakeError, show
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # importing a policy loads no Arrow
 
 
 class InputForm(BaseModel):
-    r"""How a text file is read; what is not said is sniffed.
+    r"""How a text file or a workbook is read; what is not said is sniffed.
 
     Attributes
     ----------
@@ -27,6 +27,12 @@ class InputForm(BaseModel):
         Whether the first line holds names.
     decimal
         What stands before the decimals of numbers: a point, or a comma.
+    thousands
+        What parts the thousands of numbers: a point, a comma, a blank or an apostrophe.
+    missing
+        Words that stand for a missing value in any column; they are read as nothing.
+    sheet
+        The sheet of a workbook.
 
     Examples
     --------
@@ -41,6 +47,9 @@ class InputForm(BaseModel):
     encoding: str | None = None
     header: bool | None = Field(default=None, strict=True)
     decimal: str | None = None
+    thousands: str | None = None
+    missing: tuple[str, ...] | None = None
+    sheet: str | None = None
 
     @field_validator("delimiter", "quote", mode="before")
     @classmethod
@@ -56,6 +65,27 @@ class InputForm(BaseModel):
         if sign not in (None, ".", ","):
             raise MistakeError(f"must be '.' or ',', not {show(sign)}")
         return sign
+
+    @field_validator("thousands", mode="before")
+    @classmethod
+    def _parts(cls, sign: Any) -> Any:
+        if sign not in (None, ".", ",", " ", "'"):
+            raise MistakeError(f"must be '.', ',', ' ' or \"'\", not {show(sign)}")
+        return sign
+
+    @field_validator("missing", mode="before")
+    @classmethod
+    def _words(cls, words: Any) -> Any:
+        return (words,) if isinstance(words, str) else words
+
+    @model_validator(mode="after")
+    def _differ(self) -> InputForm:
+        if self.thousands is not None and self.thousands == (self.decimal or "."):
+            other = "," if self.thousands == "." else "."
+            raise MistakeError(
+                f"what parts thousands cannot stand before decimals, too; write decimal: '{other}'", key="thousands"
+            )
+        return self
 
     @field_validator("encoding")
     @classmethod

@@ -39,11 +39,12 @@ def opened(data: Any, policy: Policy, *, csv: CsvOptions | None = None, or_relea
         source = open_either(data, [csv or CsvOptions(), read], list(policy.columns))
     else:
         source = open_source(data, csv=read, asked=policy.columns)
-    return written_by(policy, read.decimal, or_release=or_release).opened(source)
+    return written_by(policy, read, or_release=or_release).opened(source)
 
 
-def written_by(policy: Policy, decimal: str | None, *, or_release: bool = False) -> Written:
-    """How the columns of a policy are written."""
+def written_by(policy: Policy, read: CsvOptions | None = None, *, or_release: bool = False) -> Written:
+    """How the columns of a policy are written: as its ``input`` says, where nothing else does."""
+    read = policy.input.options() if read is None else read
     columns: Mapping[str, Column] = policy.columns
     return Written(
         dates={
@@ -52,7 +53,9 @@ def written_by(policy: Policy, decimal: str | None, *, or_release: bool = False)
             if isinstance(column.type, WrittenType)
         },
         numbers=frozenset(name for name, column in columns.items() if column.type == "number"),
-        decimal=decimal,
+        decimal=read.decimal,
+        thousands=read.thousands,
+        absent=read.missing or (),
         missing=policy.missing,
         or_released=or_release,
     )
@@ -96,4 +99,4 @@ def not_in_memory(
     from rothko.engines.disk.query_result import put_on_disk
 
     source = put_on_disk(data, None if spill_dir is None else Path(spill_dir))
-    return source if policy is None else written_by(policy, policy.input.decimal).opened(source)
+    return source if policy is None else written_by(policy).opened(source)

@@ -430,7 +430,9 @@ class Policy(BaseModel):
 def _is_text(path: KeyPath) -> bool:
     """Tell whether a value names a column or stands for one of the data's own, and so is text as written."""
     match path:
-        case ("input", "delimiter" | "quote" | "encoding" | "decimal") | ("columns", _, "type", _):
+        case ("input", "delimiter" | "quote" | "encoding" | "decimal" | "thousands" | "sheet"):
+            return True
+        case ("input", "missing", *_) | ("columns", _, "type", _):
             return True
         case ("missing", _) | ("columns", _, "order", _):
             return True

@@ -90,7 +90,7 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
             told = " or ".join(f"type: {{{form}: {form.form!r}}}" for form in forms)
             notes.append(f"{name!r} holds dates that can be read in several ways, and is left as text; write {told}.")
     dates = {name: (str(kind), kind.form) for name, kind in types.items() if isinstance(kind, WrittenType)}
-    written = Written(dates, frozenset(types) - frozenset(dates), decimal, tuple(missing))
+    written = Written(dates, frozenset(types) - frozenset(dates), decimal, missing=tuple(missing))
     return Spelling(source, written.table(table), decimal, types, tuple(notes))
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import counted
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts
-from rothko.data.source.formats import is_text
+from rothko.data.source.formats import in_cells, is_text
 from rothko.data.source.guess import typed_text
 from rothko.data.source.source import Source
 from rothko.data.typed import typed_column
@@ -106,7 +106,7 @@ class AnatomyRelease(TableRelease):
             written = self._as_written(table, place) if isinstance(place, Path) else table
             types = typed_as(written, decoded(table))
             with limits.connect() as connection:
-                wanted = ToldHashes(told, is_text(place), types).expected(connection)
+                wanted = ToldHashes(told, in_cells(place), types).expected(connection)
             schema = as_rows(written).schema
             Meant(table.num_rows, tuple(table.column_names), told, wanted, {}, schema, types).check_rows(place, limits)
         columns = self.arrow.column_names, self.sensitive_arrow.column_names

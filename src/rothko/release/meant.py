@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rothko.data.source.formats import is_text
+from rothko.data.source.formats import in_cells
 from rothko.errors import VerificationError
 from rothko.policy.policy import Policy
 from rothko.release.people import People, told_by_records
@@ -39,8 +39,8 @@ class Meant:
     def verified(self, data: Path | pa.Table, policy: Policy, limits: Limits) -> Verification:
         """Verify, and fail closed: also when rows or columns are not those that were meant to leave."""
         self._check_schema(data)
-        hashes = ToldHashes(self.told, is_text(data), self.types)
-        odd = bool(hashes.odd) and not is_text(data)
+        hashes = ToldHashes(self.told, in_cells(data), self.types)
+        odd = bool(hashes.odd) and not in_cells(data)
         if odd:  # read by Arrow, in a pass of its own
             self._check_fingerprint(data, hashes, limits)
         found = verify(
@@ -76,7 +76,7 @@ class Meant:
     def check_rows(self, data: Path | pa.Table, limits: Limits) -> None:
         """Refuse a table that has other rows than those that the records should be shown as."""
         self._check_schema(data)
-        self._check_fingerprint(data, ToldHashes(self.told, is_text(data), self.types), limits)
+        self._check_fingerprint(data, ToldHashes(self.told, in_cells(data), self.types), limits)
 
     def _check_schema(self, data: Path | pa.Table) -> None:
         if isinstance(data, Path) and self.schema is not None:

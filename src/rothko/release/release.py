@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko import notebook
-from rothko.data.source.formats import is_text
+from rothko.data.source.formats import in_cells, is_text
 from rothko.data.source.guess import typed_text
 from rothko.data.source.source import Source
 from rothko.engines.plan import as_bytes
@@ -211,7 +211,7 @@ class Release(TableRelease):
         with timed(out.timings, "write"):
             rows = self._as_written(data)
             types = typed_as(rows.kept, self._rows.kept)
-            wanted = begun(self._truth.of_rows, text=is_text(data), types=types)
+            wanted = begun(self._truth.of_rows, text=in_cells(data), types=types)
             escaped = write_rows(rows, data, escape=policy.csv.escape_formulas, threads=self._threads, parts=out.parts)
 
         def verify() -> Verification:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rothko.data.source.formats import is_text
+from rothko.data.source.formats import in_cells, is_text
 from rothko.data.source.source import Source
 from rothko.engines.growing import Holder
 from rothko.errors import InputError
@@ -194,7 +194,7 @@ def rewrite(
         return written
     written.meant.check_rows(stored, limits)
     with limits.connect() as connection:
-        wanted = ToldHashes(written.meant.told, is_text(target), types).found(stored, connection)
+        wanted = ToldHashes(written.meant.told, in_cells(target), types).found(stored, connection)
     schema = None
     into = RowsFile(target, escape=escape, threads=limits.threads, parts=parts)
     with _opened(stored, written) as file, into as out:

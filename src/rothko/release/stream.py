@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.data.source.formats import is_text
+from rothko.data.source.formats import in_cells, is_text
 from rothko.data.source.guess import typed_text
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
@@ -321,7 +321,7 @@ class Sink:
         values = {line.name: Values.at(line, codes) for line, codes in zip(encoded.lines, encoded.codes, strict=True)}
         looked_at = labels_alone(published) if covered else published
         check_coverage(values, classes, encoded.lines, looked_at, connection=self._sql)
-        self._fingerprint += ToldHashes(told, is_text(self._file.path)).expected(self._sql)
+        self._fingerprint += ToldHashes(told, in_cells(self._file.path)).expected(self._sql)
         self._told = self._told or told.of_nobody()
         if self._people is not None:
             assert encoded.owner is not None

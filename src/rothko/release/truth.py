@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from rothko.data.line import Line
 from rothko.data.plain import as_plain, plain_type
-from rothko.data.source.formats import is_text
+from rothko.data.source.formats import in_cells
 from rothko.errors import VerificationError
 from rothko.release.coverage import Values, check_coverage, check_silence
 from rothko.release.formats.table import file_format
@@ -236,7 +236,7 @@ class ToldHashes:
         texts
             Whether a table has the texts of a file without types.
         """
-        odd = set() if texts or is_text(data) else self.odd
+        odd = set() if texts or in_cells(data) else self.odd
         if odd:
             return _open_odd(connection, data, self.told.types(self.types), odd)
         return open_table(connection, data, self.names, "written", longest=longest)

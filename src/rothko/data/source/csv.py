@@ -43,6 +43,12 @@ class CsvOptions:
     header: bool | None = None
     decimal: str | None = None
     """What stands before the decimals of numbers, a point or a comma; a point where it is None."""
+    thousands: str | None = None
+    """What parts the thousands of numbers, in columns that are said to hold some."""
+    missing: tuple[str, ...] | None = None
+    """Words that stand for a missing value: read as nothing."""
+    sheet: str | None = None
+    """Of a workbook: the sheet that is read; the only one where it is None."""
 
 
 def check_encoding(encoding: str) -> None:
@@ -71,6 +77,8 @@ class CsvDialect:
     """By column: the bytes that it takes in an Arrow table for each byte of the file, in the first rows."""
     decimal: str = "."
     """What stands before the decimals of its numbers."""
+    missing: tuple[str, ...] = ()
+    """Words that are read as nothing."""
 
     def told(self, path: Path, said: CsvOptions) -> CsvOptions:
         """What must be said of a file again: all that is not as most files are written, and whether it has a header."""
@@ -81,6 +89,8 @@ class CsvDialect:
             encoding=None if codecs.lookup(self.encoding).name in ("utf-8", "ascii") else self.encoding,
             header=said.header if self.header else False,
             decimal=None if self.decimal == "." else self.decimal,
+            thousands=said.thousands,
+            missing=said.missing,
         )
 
     @classmethod
@@ -121,14 +131,17 @@ class CsvDialect:
         if not header and options.header is None:
             last = len(names) - 1
             notes = (f"The file has no header, it seems; its columns are called column0 to column{last}.",)
+        absent = {"", *(options.missing or ())}
         numbers = tuple(
             name
             for i, name in enumerate(names)
-            if all(len(row) > i and (not row[i] or WHOLE.fullmatch(row[i])) for row in sample)
+            if all(len(row) > i and (row[i] in absent or WHOLE.fullmatch(row[i])) for row in sample)
         )
         named = not header or bool(options.header) or _are_names(first, sample, decimal)
         weights = _weights(sample, len(names))
-        return cls(delimiter, quote, encoding, header, names, numbers, notes, named, weights, decimal)
+        return cls(
+            delimiter, quote, encoding, header, names, numbers, notes, named, weights, decimal, options.missing or ()
+        )  # fmt: skip
 
 
 def _has_tabs(path: Path) -> bool:

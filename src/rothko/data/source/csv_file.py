@@ -275,7 +275,7 @@ class CsvFile:
             # One at least, which tells how many records there are.
             include_columns=[numbers[self.dialect.names.index(name)] for name in columns if name not in self.same]
             or numbers[:1],
-            null_values=[""],
+            null_values=["", *self.dialect.missing],
             decimal_point=self.dialect.decimal,
             strings_can_be_null=True,
         )

@@ -17,6 +17,7 @@ from rothko.data.source.csv import PACKED, CsvOptions
 from rothko.data.source.csv_file import open_csv
 from rothko.data.source.parquet import open_parquet
 from rothko.data.source.source import Source
+from rothko.data.source.spreadsheet import open_spreadsheet
 from rothko.errors import InputError, unreadable_name
 
 
@@ -29,6 +30,8 @@ class Format:
     """Ending of a file → that of a release of it, where none is asked for."""
     text: bool = False
     """Whether its columns have no types."""
+    cells: bool = False
+    """Whether it has cells with a kind each, and columns of none."""
 
 
 CSV = Format(
@@ -39,7 +42,12 @@ CSV = Format(
 )
 PARQUET = Format(open_parquet, {".parquet": ".parquet", ".pq": ".parquet"})
 ARROW = Format(open_arrow, {".arrow": ".arrow", ".feather": ".feather", ".ipc": ".arrow"})
-FORMATS = (CSV, PARQUET, ARROW)
+SPREADSHEET = Format(
+    open_spreadsheet,
+    {".xlsx": ".xlsx", ".xlsm": ".xlsx", ".ods": ".xlsx", ".xls": ".xlsx"},
+    cells=True,
+)
+FORMATS = (CSV, PARQUET, ARROW, SPREADSHEET)
 
 
 def check_file(path: Path, *, may_be_empty: bool = False) -> None:
@@ -96,6 +104,16 @@ def is_text(path: object) -> bool:
     """
     form = format_of(path) if isinstance(path, Path) else None
     return form is not None and form.text
+
+
+def in_cells(path: object) -> bool:
+    """Whether nothing and an empty text are the same in this file: it is one of cells, with columns of no type.
+
+    >>> in_cells(Path("people.csv")), in_cells(Path("people.xlsx")), in_cells(Path("people.parquet"))
+    (True, True, False)
+    """
+    form = format_of(path) if isinstance(path, Path) else None
+    return form is not None and (form.text or form.cells)
 
 
 def ending_like(path: Path | None) -> str:

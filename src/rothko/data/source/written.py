@@ -24,6 +24,8 @@ from rothko.errors import InputError
 COMMA_NUMBER = NUMBER.replace(r"\.", ",")
 """A number with a comma before its decimals."""
 PARTS = {"%Y": r"(?P<Y>\d{4})", "%m": r"(?P<m>\d{1,2})", "%d": r"(?P<d>\d{1,2})"}
+SIGNS = {".": r"\.", ",": ",", " ": "[ \u00a0\u202f]", "'": "['\u2019]"}
+"""What may part thousands; blanks that do not break a line among them."""
 TIMES = {"%H": r"(?P<H>\d{1,2})", "%M": r"(?P<M>\d{1,2})", "%S": r"(?P<S>\d{1,2})"}
 """What a form of dates is made of, and of the time beside one."""
 
@@ -69,15 +71,24 @@ class Written:
     """Texts that stand for a missing value, and stay as they are."""
     or_released: bool = False
     """Whether the table may be a release, whose numbers have a point."""
+    thousands: str | None = None
+    """What parts the thousands of numbers; nothing where it is None."""
+    absent: tuple[str, ...] = ()
+    """Texts that stand for a missing value in any column, and become one."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Those whose values may have to be written anew."""
-        return (*self.dates, *(self.numbers if self.decimal == "," else ()))
+        return (*self.dates, *(self.numbers if self.decimal == "," or self.thousands else ()))
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything may have to be written anew."""
+        return bool(self.columns or self.absent)
 
     def opened(self, source: Source) -> Source:
         """The same table, written as in a release."""
-        if not self.columns:
+        if not self.changes:
             return source
         read, pieces, first = source._read, source._pieces, source._first
 
@@ -107,19 +118,53 @@ class Written:
         for piece in pieces:
             table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
             for i, name in enumerate(table.column_names):
-                column = table.column(i)
+                column = self._without_absent(table.column(i))
+                if column is not table.column(i):
+                    table = table.set_column(i, name, column)
                 if name in self.columns and is_text_type(column.type):
                     rewrite = self._rewriting(name, signs.setdefault(name, set()))
                     table = table.set_column(i, name, _by_word(as_plain(column), rewrite, self.missing))
             yield table
+
+    def _without_absent(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """A column with nothing where a word stands for it; of a number, where the word is written as one."""
+        plain = as_plain(column) if self.absent else column
+        if is_text_type(plain.type):
+            words = pa.array(self.absent, plain.type)
+        elif pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type):
+            numbers = [word for word in self.absent if re.fullmatch(NUMBER, word)]
+            found = pc.cast(pa.array(numbers, pa.string()), pa.float64())
+            if pa.types.is_integer(plain.type):
+                found = found.filter(pc.equal(pc.floor(found), found))
+            words = found.cast(plain.type, safe=False)
+        else:
+            return column
+        hit = pc.is_in(plain, value_set=words) if len(words) else None
+        if hit is None or not pc.any(hit, min_count=0).as_py():
+            return column
+        return pc.if_else(hit, pa.scalar(None, plain.type), plain)
 
     def _rewriting(self, name: str, signs: set[str]) -> Callable[[pa.Array], pa.Array]:
         if name in self.dates:
             return lambda words: _dates(words, pattern_of(*self.dates[name]))
         return lambda words: self._numbers(name, words, signs)
 
+    def _in_one(self, words: pa.Array) -> pa.Array:
+        """Numbers without what parts their thousands; of what may be a release, only where all of them have groups."""
+        assert self.thousands is not None
+        fits = pc.match_substring_regex(words, grouped(self.thousands, self.decimal or "."))
+        if self.or_released and self.thousands == ".":
+            points = pc.and_(pc.match_substring(words, "."), pc.match_substring_regex(words, NUMBER))
+            if pc.any(pc.and_not(points, fits), min_count=0).as_py():
+                return words
+        return pc.if_else(fits, pc.replace_substring_regex(words, SIGNS[self.thousands], ""), words)
+
     def _numbers(self, name: str, words: pa.Array, signs: set[str]) -> pa.Array:
         """Numbers with a point; refused where a point stands in them already, which may part thousands."""
+        if self.thousands is not None:
+            words = self._in_one(words)
+        if self.decimal != ",":
+            return words
         commas = pc.and_(pc.match_substring(words, ","), pc.match_substring_regex(words, COMMA_NUMBER))
         points = pc.and_(pc.match_substring(words, "."), pc.match_substring_regex(words, NUMBER))
         signs |= {sign for sign, found in ((",", commas), (".", points)) if pc.any(found, min_count=0).as_py()}
@@ -130,6 +175,15 @@ class Written:
                 values=words.filter(points).to_pylist(),
             )
         return pc.if_else(commas, pc.replace_substring(words, ",", "."), words)
+
+
+def grouped(thousands: str, decimal: str) -> str:
+    r"""The pattern of numbers whose thousands are parted; in groups of three, or they are none.
+
+    >>> [bool(re.match(grouped(".", ","), text)) for text in ("1.234.567,5", "1.23", "12.3456", "1234")]
+    [True, False, False, False]
+    """
+    return rf"^\s*[+-]?[1-9]\d{{0,2}}(?:{SIGNS[thousands]}\d{{3}})+(?:{re.escape(decimal)}\d*)?\s*$"
 
 
 def _by_word(

@@ -158,7 +158,7 @@ class FileRows:
 
 def _handed(written: Written, batches: Batches) -> Iterator[pa.Table]:
     """Batches of a frame, put together to what is worth a call."""
-    return map(written.table, pieces(batches)) if written.columns else pieces(batches)
+    return map(written.table, pieces(batches)) if written.changes else pieces(batches)
 
 
 def _looked_at(path: Path) -> PartFile:

@@ -11,6 +11,7 @@ from rothko.release.formats.arrow import Arrow
 from rothko.release.formats.csv import Csv
 from rothko.release.formats.format import FileFormat
 from rothko.release.formats.parquet import Parquet
+from rothko.release.formats.xlsx import Xlsx
 from rothko.release.kinds import refuse_unions, within
 
 FORMATS: dict[str, FileFormat] = {
@@ -19,6 +20,7 @@ FORMATS: dict[str, FileFormat] = {
     ".tsv": Csv("\t"),
     ".arrow": Arrow(),
     ".feather": Arrow(),
+    ".xlsx": Xlsx(),
 }
 ENDINGS = tuple(FORMATS)
 """Of files that can be written."""

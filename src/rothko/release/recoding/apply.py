@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.database.url import is_database
-from rothko.data.source.formats import is_text
+from rothko.data.source.formats import in_cells
 from rothko.engines.plan import BASELINE, as_bytes, available_memory
 from rothko.errors import VerificationError
 from rothko.policy.opened import opened
@@ -105,7 +105,7 @@ def apply_file(
                 _only_known(recoded, phi)
                 told = _told(recoded, table, phi)
                 with connect() as connection:
-                    wanted += ToldHashes(told, is_text(temporary)).expected(connection)
+                    wanted += ToldHashes(told, in_cells(temporary)).expected(connection)
                 order = None if keep_order else secret.order(f"rows after {rows}", recoded.num_rows)
                 leaving = as_rows(recoded, order)
                 schema = leaving.schema
