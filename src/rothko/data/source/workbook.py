@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from rothko.data.address import is_store
 from rothko.errors import InputError
 
 BLOCK_BYTES = 1 << 23
@@ -57,6 +58,8 @@ class Beside:
 
 def check_workbook(path: Path) -> None:
     """Refuse what is no workbook, or would be far too large unpacked, before any reader looks at it."""
+    if is_store(path):
+        raise InputError(f"{path.name} lies in an object store, where workbooks are not read; copy it to a folder.")
     try:
         with path.open("rb") as file:
             start = file.read(1024)
