@@ -3,70 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-from experiments.figures import Results, legend, row_of
+from experiments.figures import Ink, Panel, Results, together
+from rothko.plots.model import Panels
 
 INK = {
-    "mondrian": ("#E69F00", "s", "-"),
-    "topdown": ("#000000", "x", ":"),
-    "hilbert": ("#0072B2", "o", "-"),
-    "hilbert-fast": ("#56B4E9", "o", "--"),
-    "idistance": ("#CC79A7", "^", "-"),
-    "idistance-fast": ("#CC79A7", "^", "--"),
-    "cluster": ("#009E73", "D", "-"),
-    "anatomy": ("#999999", "v", "-"),
+    "mondrian": Ink(4, 1),
+    "topdown": Ink(6, 5, dashed=True),
+    "hilbert": Ink(1, 0),
+    "hilbert-fast": Ink(5, 0, dashed=True),
+    "idistance": Ink(3, 3),
+    "idistance-fast": Ink(7, 3, dashed=True),
+    "cluster": Ink(2, 2),
+    "anatomy": Ink(0, 4),
 }
 
 
-def _lines(axes: Axes, series: Results, label: str) -> None:
+def lines(panel: Panel, series: Results, ink: dict[str, Ink]) -> None:
     """Numbers against a parameter, evenly spaced whatever its values are."""
     xs = sorted({int(x) for some in series.values() for x in some})
+    panel.names = [f"{x // 1000}k" if x >= 1000 else str(x) for x in xs]
     for method, some in series.items():
-        colour, marker, style = INK[method]
-        drawn: Any = {"color": colour, "marker": marker, "linestyle": style, "label": method}
-        axes.plot([xs.index(int(x)) for x in some], list(some.values()), **drawn)
-    axes.set_xticks(range(len(xs)), [f"{x // 1000}k" if x >= 1000 else str(x) for x in xs])
-    axes.set(xlabel=label)
+        panel.line(method, [xs.index(int(x)) for x in some], some.values(), ink[method])
 
 
-def _loss_and(part: str, title: str, label: str) -> Callable[[Results], Figure]:
+def _loss_and(part: str, title: str, label: str) -> Callable[[Results], Panels]:
     """Loss beside another measure."""
 
-    def draw(found: Results) -> Figure:
-        figure, row = row_of(2, width=4.1, height=3.1)
-        _lines(row[0], found["gcp"], label)
-        _lines(row[1], found[part], label)
-        row[0].set(title="information loss", ylabel="GCP", ylim=(0, None))
-        row[1].set(title=title, ylabel="seconds" if part == "seconds" else "", yscale="log")
-        legend(figure, row[0])
-        return figure
+    def draw(found: Results) -> Panels:
+        loss = Panel("information loss", label, "GCP", zero=True)
+        other = Panel(title, label, "seconds" if part == "seconds" else "", log=True)
+        lines(loss, found["gcp"], INK)
+        lines(other, found[part], INK)
+        return together([loss, other], 2)
 
     return draw
 
 
-def _figure_20(found: Results) -> Figure:
-    figure, grid = plt.subplots(2, 2, figsize=(8.2, 5.6))
-    panels = {
+def _figure_20(found: Results) -> Panels:
+    shown = {
         "l": ("by l, level 2", "l"),
         "level": ("by level of the lattice", "level"),
         "d": ("by dimensions, level 2", "quasi-identifiers"),
         "rows": ("by records, level 2", "records"),
     }
-    for axes, (part, (title, label)) in zip(grid.flat, panels.items(), strict=True):
-        _lines(axes, found[part], label)
-        axes.set(title=title, yscale="log")
-    for axes in grid[:, 0]:
-        axes.set_ylabel("KL divergence, nats")
-    legend(figure, grid[0, 0], columns=5)
-    return figure
+    panels = []
+    for part, (title, label) in shown.items():
+        panel = Panel(title, label, "KL divergence, nats", log=True)
+        lines(panel, found[part], INK)
+        panels.append(panel)
+    return together(panels, 2)
 
 
-DRAWN: dict[str, Callable[[Results], Figure]] = {
+DRAWN: dict[str, Callable[[Results], Panels]] = {
     "12": _loss_and("dm", "discernibility", "k"),
     "13": _loss_and("seconds", "time", "k"),
     "14": _loss_and("seconds", "time", "records"),

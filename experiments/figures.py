@@ -1,54 +1,42 @@
-"""Draw the figures from the results: SVG and PNG, the same bytes for the same results."""
+"""Draw the figures from the results: SVG and PNG by the project's model of plots, saved as JSON beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from PIL import Image
 
 from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, TDS
 from experiments.synthetic import RESTRICTED, SELECTION
+from rothko.plots.model import Axis, Band, Bars, Boxes, Entries, Mark, Panels, Plot, Points, Rule, dump
+from rothko.plots.panels import arranged
+from rothko.plots.png import png
+from rothko.plots.ticks import number
 
 Results = Mapping[str, Any]
 
-STYLE: Any = {
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 10,
-    "axes.ymargin": 0.1,
-    "figure.constrained_layout.use": True,
-    "font.size": 9,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4.5,
-    "savefig.dpi": 100,
-    "svg.hashsalt": "rothko",
-}
 
-# Okabe and Ito's colours, which remain apart for those who do not see all colours; markers say the same again.
+class Ink(NamedTuple):
+    """How a line is told from others: by its colour, its signs and its dashes."""
+
+    tone: int
+    shape: int
+    dashed: bool = False
+
+
 INK = {
-    ORIGINAL: ("#000000", "none", "--"),
-    GUIDED: ("#0072B2", "o", "-"),
-    MEDIAN: ("#E69F00", "s", "-"),
-    TDS: ("#D55E00", "v", "-"),
-    RESTRICTED: ("#CC79A7", "^", "-"),
-    SELECTION: ("#009E73", "D", "-"),
+    ORIGINAL: Ink(6, 0, dashed=True),
+    GUIDED: Ink(1, 0),
+    MEDIAN: Ink(4, 1),
+    TDS: Ink(0, 4),
+    RESTRICTED: Ink(3, 3),
+    SELECTION: Ink(2, 2),
 }
 NAMES = {
     ORIGINAL: "original records",
@@ -67,113 +55,210 @@ MODELS = {
 }
 
 
+@dataclass(slots=True)
+class Panel:
+    """A plot on its way: marks over names or numbers, and what its y axis shows."""
+
+    title: str = ""
+    x: str = ""
+    y: str = ""
+    names: Sequence[str] = ()
+    """Of the places along the x axis, evenly spaced; numbers lie there where there are none."""
+    log: bool = False
+    zero: bool = False
+    """Whether the y axis begins at 0."""
+    low: float | None = None
+    high: float | None = None
+    width: int = 380
+    height: int = 260
+    marks: list[Mark] = field(default_factory=list)
+
+    def line(
+        self, label: str, x: Iterable[float], y: Iterable[float], ink: Ink,
+        reach: Iterable[tuple[float, float]] = (), *, joined: bool = True,
+    ) -> None:  # fmt: skip
+        """Points and a line through them, on names at the middle of their places."""
+        xs = tuple(at + 0.5 if self.names else float(at) for at in x)
+        ys = tuple(map(float, y))
+        where = [self.names[int(at)] if self.names else number(at) for at in xs]
+        tips = tuple(f"{label}, {self.x} {at}: {number(float(f'{v:.4g}'))}" for at, v in zip(where, ys, strict=True))
+        self.marks.append(
+            Points(label, xs, ys, tips, ink.tone, ink.shape, joined=joined, reach=tuple(reach), dashed=ink.dashed)
+        )
+
+    def level(self, label: str, at: float) -> None:
+        """A line from one side to the other."""
+        self.marks.append(Rule(label, at, across=True))
+
+    def bars(self, label: str, heights: Sequence[float], tone: int, *, first: float, last: float) -> None:
+        """A bar in each place, from one share of it to another."""
+        spans = tuple((i + first, i + last) for i in range(len(heights)))
+        tips = tuple(f"{label}, {name}: {h:.4g}" for name, h in zip(self.names, heights, strict=True))
+        self.marks.append(Bars(label, spans, tuple(map(float, heights)), tips, tone))
+
+    def pile(
+        self, parts: Mapping[str, Sequence[float]], tones: Sequence[int], *, first: float = 0.2, last: float = 0.8
+    ) -> None:
+        """Parts on top of each other, in each place."""
+        below = np.zeros(len(self.names))
+        for (label, heights), tone in zip(parts.items(), tones, strict=True):
+            top = below + np.asarray(heights, dtype=np.float64)
+            boxes = tuple(
+                (i + first, i + last, float(a), float(b)) for i, (a, b) in enumerate(zip(below, top, strict=True))
+            )
+            tips = tuple(f"{label}, {name}: {h:.4g}" for name, h in zip(self.names, heights, strict=True))
+            self.marks.append(Boxes(label, boxes, tips, tone, filled=True))
+            below = top
+
+    def heights(self) -> list[float]:
+        """All that lies on the y axis."""
+        found: list[float] = []
+        for mark in self.marks:
+            if isinstance(mark, Points):
+                found += [*mark.y, *(end for ends in mark.reach for end in ends)]
+            elif isinstance(mark, Bars):
+                found += mark.lengths
+            elif isinstance(mark, Boxes):
+                found += [end for *_, bottom, top in mark.boxes for end in (bottom, top)]
+            elif isinstance(mark, Rule) and mark.across:
+                found.append(mark.at)
+        return [one for one in found if math.isfinite(one)]
+
+    def plot(self) -> Plot:
+        """The plot, with axes around all that lies on it."""
+        across = Axis(self.x, 0, max(len(self.names), 1), "names", tuple(self.names))
+        if not self.names:
+            ends = [at for mark in self.marks if isinstance(mark, Points) for at in mark.x]
+            across = Axis(self.x, 0, max(ends, default=1.0) * 1.05)
+        return Plot(
+            "panel", self.title, "", across, self._up(), tuple(self.marks), width=self.width, height=self.height
+        )
+
+    def _up(self) -> Axis:
+        found = self.heights()
+        if self.log:
+            positive = [one for one in found if one > 0]
+            return Axis(self.y, min(positive, default=1.0) / 1.3, max(positive, default=10.0) * 1.3, "log")
+        low, high = min(found, default=0.0), max(found, default=1.0)
+        room = (high - low) * 0.08 or abs(high) * 0.08 or 1.0
+        first = 0.0 if self.zero else low - room
+        return Axis(self.y, first if self.low is None else self.low, high + room if self.high is None else self.high)
+
+
+def sharing(panels: Sequence[Panel]) -> None:
+    """Give panels one scale of y."""
+    axes = [panel._up() for panel in panels]
+    for panel in panels:
+        panel.low, panel.high = min(axis.low for axis in axes), max(axis.high for axis in axes)
+
+
+def together(panels: Sequence[Panel], columns: int) -> Panels:
+    """Panels as one figure."""
+    return Panels("figure", "", "", tuple(panel.plot() for panel in panels), columns)
+
+
 def draw(
     results: Results,
     folder: Path,
-    drawn_by: Mapping[str, Callable[[Results], Figure]] | None = None,
+    drawn_by: Mapping[str, Callable[[Results], Panels]] | None = None,
     *,
     prefix: str = "figure",
 ) -> list[Path]:
-    """Draw every figure that there are results for; of section 4, where it is not said what draws others."""
+    """Draw every figure that there are results for; of section 4, where it is not said what draws others.
+
+    Beside SVG and PNG there is the JSON that both are drawn from, and can be drawn from again.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    with plt.rc_context(STYLE):
-        for number, figure in (drawn_by or DRAWN).items():
-            if number not in results["figures"]:
-                continue
-            drawn = figure(results["figures"][number])
-            path = folder / f"{prefix}-{number:>02}"
-            drawn.savefig(path.with_suffix(".svg"), metadata={"Date": None})
-            _save_small(drawn, path.with_suffix(".png"))
-            written += [path.with_suffix(".svg"), path.with_suffix(".png")]
-            plt.close(drawn)
+    for place, figure in (drawn_by or DRAWN).items():
+        if place not in results["figures"]:
+            continue
+        path = folder / f"{prefix}-{place:>02}"
+        made = figure(results["figures"][place])
+        titles = ", ".join(dict.fromkeys(plot.title or plot.y.title for plot in made.plots))
+        made = replace(made, name=path.name, title=f"{path.name}: {titles}", about=_about(made))
+        svg = arranged(made, alone=True)
+        path.with_suffix(".svg").write_text(f"{svg}\n", "utf-8")
+        _save_small(svg, path.with_suffix(".png"))
+        path.with_suffix(".json").write_text(dump([made]), "utf-8")
+        written += [path.with_suffix(ending) for ending in (".svg", ".png", ".json")]
     return written
 
 
-def _save_small(figure: Figure, path: Path) -> None:
+def _about(made: Panels) -> str:
+    """What is drawn, for whoever does not see it."""
+    labels = dict.fromkeys(mark.label for plot in made.plots for mark in plot.marks if mark.label)
+    axes = dict.fromkeys(f"{plot.y.title or plot.title} against {plot.x.title}" for plot in made.plots if plot.x.title)
+    return f"{'; '.join(axes)}. {', '.join(labels)}."
+
+
+def _save_small(svg: str, path: Path) -> None:
     """A PNG of few colours: a third of the size, and nothing to be seen of it."""
-    drawn = BytesIO()
-    figure.savefig(drawn, format="png", metadata={"Software": None})
-    Image.open(drawn).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    image = Image.open(BytesIO(png(svg, zoom=1.25)))
+    image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def _mean(scores: Sequence[float]) -> float:
+def mean(scores: Any) -> float:
+    """Of several runs, or the number itself."""
     return float(np.mean(scores))
 
 
-def _line(axes: Axes, scores: Mapping[str, Sequence[float]], method: str, name: str | None = None) -> None:
+def spelled(names: Iterable[str]) -> tuple[str, ...]:
+    """Numbers with their thousands apart, and other names as they are."""
+    return tuple(f"{int(name):,}" if name.isdigit() else name for name in names)
+
+
+def _line(panel: Panel, scores: Mapping[str, Sequence[float]], method: str, name: str | None = None) -> None:
     """A method's mean against a parameter, evenly spaced whatever the values are."""
-    colour, marker, style = INK[method]
-    # Where two methods agree, the one below must still be seen.
-    over: Any = {"markersize": 6.5, "zorder": 2} if method == MEDIAN else {"zorder": 2.5}
-    axes.plot(
-        range(len(scores)), [_mean(one) for one in scores.values()],
-        color=colour, marker=marker, linestyle=style, label=name or NAMES[method], **over,
-    )  # fmt: skip
-    axes.set_xticks(range(len(scores)), [f"{int(x):,}" if x.isdigit() else x for x in scores])
+    panel.names = spelled(scores)
+    panel.line(name or NAMES[method], range(len(scores)), [mean(one) for one in scores.values()], INK[method])
 
 
-def _level(axes: Axes, scores: Sequence[float]) -> None:
-    """The original as a level across."""
-    colour, _, style = INK[ORIGINAL]
-    axes.axhline(_mean(scores), color=colour, linestyle=style, linewidth=1, label=NAMES[ORIGINAL])
-
-
-def row_of(count: int, *, width: float = 3.1, height: float = 2.7, share: bool = False) -> tuple[Figure, list[Axes]]:
-    figure, axes = plt.subplots(1, count, figsize=(width * count, height), sharey=share, squeeze=False)
-    return figure, list(axes[0])
-
-
-def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
-
-
-def _figure_6(found: Results) -> Figure:
-    figure, grid = plt.subplots(2, 2, figsize=(8.2, 5), sharey=True)
-    for axes, (model, by_method) in zip(grid.flat, found["accuracy"].items(), strict=True):
-        methods = [method for method in (ORIGINAL, GUIDED, MEDIAN) if method in by_method]
+def _figure_6(found: Results) -> Panels:
+    panels = []
+    tones = {ORIGINAL: 6, GUIDED: 1, MEDIAN: 4}
+    for model, by_method in found["accuracy"].items():
+        panel = Panel(MODELS[model], "", "accuracy", low=0.5, high=1)
+        methods = [method for method in tones if method in by_method]
         for i, method in enumerate(methods):
             scores = by_method[method]
-            at = np.arange(len(scores)) + 0.27 * (i - 1)
-            colour = "#999999" if method == ORIGINAL else INK[method][0]
-            axes.bar(at, [_mean(one) for one in scores.values()], width=0.25, color=colour, label=NAMES[method])
-        axes.set_xticks(range(len(scores)), [f"C{function}" for function in scores])
-        axes.set(title=MODELS[model], ylim=(0.5, 1))
-    for axes in grid[:, 0]:
-        axes.set_ylabel("accuracy")
-    legend(figure, grid[0, 0])
-    return figure
+            panel.names = [f"C{function}" for function in scores]
+            wide = 0.84 / len(methods)
+            panel.bars(
+                NAMES[method], [mean(one) for one in scores.values()], tones[method],
+                first=0.08 + i * wide, last=0.08 + (i + 1) * wide,
+            )  # fmt: skip
+        panels.append(panel)
+    return together(panels, 2)
 
 
-def _figure_7(found: Results) -> Figure:
-    panels = [("income", model) for model in found["income"]["accuracy"]] + [("contraceptives", "tree")]
-    figure, row = plt.subplots(2, 2, figsize=(8.2, 5.2))
+def _figure_7(found: Results) -> Panels:
+    shown = [("income", model) for model in found["income"]["accuracy"]] + [("contraceptives", "tree")]
     titles = {"income": "Adult", "contraceptives": "Contraceptives"}
-    for axes, (table, model) in zip(row.flat, panels, strict=True):
+    panels = []
+    for table, model in shown:
         by_method = found[table]["accuracy"][model]
-        _level(axes, by_method[ORIGINAL]["1"])
+        panel = Panel(f"{titles[table]}: {MODELS[model]}", "k", "accuracy")
+        panel.level(NAMES[ORIGINAL], mean(by_method[ORIGINAL]["1"]))
         for method in (GUIDED, MEDIAN, TDS):
             if len(by_method.get(method, ())) == len(by_method[GUIDED]):
-                _line(axes, by_method[method], method)
-        axes.set(title=f"{titles[table]}: {MODELS[model]}", xlabel="k")
-    for axes in row[:, 0]:
-        axes.set_ylabel("accuracy")
-    legend(figure, row[0, 0])
-    return figure
+                _line(panel, by_method[method], method)
+        panels.append(panel)
+    return together(panels, 2)
 
 
-def _figure_8(found: Results) -> Figure:
-    figure, row = row_of(2, width=4.1)
+def _figure_8(found: Results) -> Panels:
+    panels = [
+        Panel("conditional entropy of the class", "k", "bits", zero=True),
+        Panel("mean size of the equivalence classes", "k", "records", log=True),
+    ]
     for method in (GUIDED, MEDIAN):
-        _line(row[0], found["entropy"][method], method)
-        _line(row[1], found["class size"][method], method)
-    row[0].set(title="conditional entropy of the class", xlabel="k", ylabel="bits", ylim=(0, None))
-    row[1].set(title="mean size of the equivalence classes", xlabel="k", ylabel="records", yscale="log")
-    legend(figure, row[0])
-    return figure
+        _line(panels[0], found["entropy"][method], method)
+        _line(panels[1], found["class size"][method], method)
+    return together(panels, 2)
 
 
-def _figure_9(found: Results) -> Figure:
+def _figure_9(found: Results) -> Panels:
     titles = {
         "hours": "Adult: hours a week",
         "survey": "survey: income, $1,000",
@@ -181,86 +266,77 @@ def _figure_9(found: Results) -> Figure:
         "R10": "synthetic R10, $1,000",
     }
     tables = [name for name in titles if name in found]
-    # Both models of a table on one scale.
-    figure, grid = plt.subplots(2, len(tables), figsize=(2.75 * len(tables), 5), sharey="col", squeeze=False)
-    for column, table in enumerate(tables):
-        thousands = table != "hours"
-        for axes, (model, by_method) in zip(grid[:, column], found[table].items(), strict=True):
+    rows: list[list[Panel]] = [[], []]
+    for table in tables:
+        unit = 1 if table == "hours" else 1_000
+        both = []
+        for row, (model, by_method) in zip(rows, found[table].items(), strict=True):
             scaled = {
-                method: {k: [one / (1_000 if thousands else 1) for one in scores] for k, scores in by_k.items()}
+                method: {k: [one / unit for one in scores] for k, scores in by_k.items()}
                 for method, by_k in by_method.items()
             }
-            _level(axes, scaled[ORIGINAL]["1"])
-            _line(axes, scaled[GUIDED], GUIDED, "Regression Mondrian")
-            _line(axes, scaled[MEDIAN], MEDIAN)
-            axes.tick_params(axis="x", rotation=90)
-            axes.set_title(f"{titles[table]}\n{'regression tree' if model == 'tree' else MODELS[model]}")
-        grid[1, column].set_xlabel("k")
-    for axes in grid[:, 0]:
-        axes.set_ylabel("mean absolute error")
-    legend(figure, grid[0, 0])
-    return figure
+            about = "regression tree" if model == "tree" else MODELS[model]
+            panel = Panel(f"{titles[table]}, {about}", "k", "mean absolute error", width=330)
+            panel.level(NAMES[ORIGINAL], mean(scaled[ORIGINAL]["1"]))
+            _line(panel, scaled[GUIDED], GUIDED, "Regression Mondrian")
+            _line(panel, scaled[MEDIAN], MEDIAN)
+            row.append(panel)
+            both.append(panel)
+        sharing(both)  # both models of a table on one scale
+    return together([panel for row in rows for panel in row], len(tables))
 
 
-def _figure_10(found: Results) -> Figure:
-    figure, row = row_of(len(found["accuracy"]), width=4.1, height=4.1)
+def _figure_10(found: Results) -> Panels:
     tables = {
-        model: np.array([[_mean(scores) for scores in columns.values()] for columns in rows.values()])
+        model: np.array([[mean(scores) for scores in columns.values()] for columns in rows.values()])
         for model, rows in found["accuracy"].items()
     }
     least, most = min(t.min() for t in tables.values()), max(t.max() for t in tables.values())
-    for axes, (model, table) in zip(row, tables.items(), strict=True):
-        axes.grid(visible=False)
-        axes.imshow(table, cmap="cividis", vmin=least, vmax=most, origin="lower")
+    plots = []
+    for model, table in tables.items():
         size = len(table)
-        for n in range(size):
-            for place in range(size):
-                shade = "white" if table[n, place] < (least + most) / 2 else "black"
-                axes.text(place, n, f"{100 * table[n, place]:.1f}", ha="center", va="center", color=shade, fontsize=8)
+        shades = tuple(tuple(float(v) for v in row) for row in (table - least) / (most - least or 1))
+        texts = tuple(tuple(f"{100 * v:.1f}" for v in row) for row in table)
         # Above the line a release is made for the model, too.
-        edge = [(x, y) for i in range(size) for x, y in ((i - 0.5, i - 0.5), (i + 0.5, i - 0.5))]
-        axes.plot(*zip(*edge, strict=True), color="#D55E00", linewidth=2.5, clip_on=False)
-        axes.set_xticks(range(size), list("ABCDEFG"[:size]))
-        axes.set_yticks(range(size), ["A", *(f"A–{last}" for last in "BCDEFG"[: size - 1])])
-        axes.set(title=f"{MODELS[model]}, accuracy in %", xlabel="model")
-        axes.spines[:].set_visible(False)
-        axes.tick_params(length=0)
-    row[0].set_ylabel("release made for")
-    return figure
+        edge = [(float(x), float(i)) for i in range(size) for x in (i, i + 1)]
+        across = Axis("model", 0, size, "names", tuple("ABCDEFG"[:size]))
+        up = Axis("release made for", 0, size, "names", ("A", *(f"A–{last}" for last in "BCDEFG"[: size - 1])))
+        marks = (Entries("", texts, shades), Band("", tuple(x for x, _ in edge), tuple(y for _, y in edge), 1))
+        plots.append(Plot("panel", f"{MODELS[model]}, accuracy in %", "", across, up, marks, width=420, height=380))
+    return Panels("figure", "", "", tuple(plots), len(plots))
 
 
-def _figure_11(found: Results) -> Figure:
-    figure, row = row_of(2, width=4.1)
-    _line(row[0], found["entropy"], GUIDED)
-    _line(row[1], found["accuracy"]["tree"], GUIDED)
-    row[0].set(title="conditional entropy of the class", xlabel="l", ylabel="bits", ylim=(0, None))
-    row[1].set(title="accuracy of the decision tree", xlabel="l", ylabel="accuracy")
-    return figure
+def _figure_11(found: Results) -> Panels:
+    panels = [
+        Panel("conditional entropy of the class", "l", "bits", zero=True),
+        Panel("accuracy of the decision tree", "l", "accuracy"),
+    ]
+    _line(panels[0], found["entropy"], GUIDED)
+    _line(panels[1], found["accuracy"]["tree"], GUIDED)
+    return together(panels, 2)
 
 
-def _figure_12(found: Results) -> Figure:
-    figure, (axes,) = row_of(1, width=5.6, height=3.2)
+def _figure_12(found: Results) -> Panels:
+    panel = Panel("", "k", "imprecision (records)", zero=True, width=560, height=320)
     for method in (MEDIAN, RESTRICTED, SELECTION):
-        _line(axes, found["boxes"][method], method)
-    axes.set(xlabel="k", ylabel="imprecision (records)", ylim=(0, None))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=1)
-    return figure
+        _line(panel, found["boxes"][method], method)
+    return together([panel], 1)
 
 
-def _figure_13(found: Results) -> Figure:
-    figure, row = row_of(2, width=4.1, share=True)
-    for method in (ORIGINAL, GUIDED, MEDIAN, TDS):
-        if method in found["projection"]["tree"]:
-            _line(row[1], found["projection"]["tree"][method], method)
-        if method in found["selection"]["tree"]:
-            _line(row[0], found["selection"]["tree"][method], method)
-    row[0].set(title="selection, k = 50", xlabel="groups that are anonymised apart", ylabel="accuracy")
-    row[1].set(title="projection, k = 100", xlabel="attributes that are left out")
-    legend(figure, row[1])
-    return figure
+def _figure_13(found: Results) -> Panels:
+    panels = [
+        Panel("selection, k = 50", "groups that are anonymised apart", "accuracy"),
+        Panel("projection, k = 100", "attributes that are left out", "accuracy"),
+    ]
+    for panel, part in zip(panels, ("selection", "projection"), strict=True):
+        for method in (ORIGINAL, GUIDED, MEDIAN, TDS):
+            if method in found[part]["tree"]:
+                _line(panel, found[part]["tree"][method], method)
+    sharing(panels)
+    return together(panels, 2)
 
 
-DRAWN: dict[str, Callable[[Results], Figure]] = {
+DRAWN: dict[str, Callable[[Results], Panels]] = {
     "6": _figure_6,
     "7": _figure_7,
     "8": _figure_8,

@@ -3,60 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-from experiments.figures import MODELS, Results, legend, row_of
+from experiments.figures import MODELS, Ink, Panel, Results, mean, sharing, spelled, together
 from experiments.protocol import ORIGINAL, TDS
 from experiments.refine import BY_GAIN, MASKED
+from rothko.plots.model import Panels
 
 INK = {
-    TDS: ("#0072B2", "o", "-", "refined, by Score"),
-    BY_GAIN: ("#56B4E9", "^", "--", "refined, by InfoGain"),
-    "refine": ("#0072B2", "o", "-", "refine, class label"),
-    "refine, no label": ("#56B4E9", "^", "--", "refine, no label"),
-    "mondrian": ("#E69F00", "s", "-", "Median Mondrian"),
+    TDS: (Ink(1, 0), "refined, by Score"),
+    BY_GAIN: (Ink(5, 3, dashed=True), "refined, by InfoGain"),
+    "refine": (Ink(1, 0), "refine, class label"),
+    "refine, no label": (Ink(5, 3, dashed=True), "refine, no label"),
+    "mondrian": (Ink(4, 1), "Median Mondrian"),
 }
 
 
-def _mean(scores: Any) -> float:
-    return sum(scores) / len(scores) if isinstance(scores, list) else float(scores)
+def _line(panel: Panel, series: Results, method: str) -> None:
+    ink, name = INK[method]
+    panel.names = spelled(series)
+    panel.line(name, range(len(series)), [mean(one) for one in series.values()], ink)
 
 
-def _line(axes: Axes, series: Results, method: str) -> None:
-    colour, marker, style, name = INK[method]
-    drawn: Any = {"color": colour, "marker": marker, "linestyle": style, "label": name}
-    axes.plot(range(len(series)), [_mean(one) for one in series.values()], **drawn)
-    axes.set_xticks(range(len(series)), [f"{int(x):,}" for x in series])
-
-
-def _accuracy(found: Results) -> Figure:
-    models = [model for model in ("tree", "bayes") if model in found]
-    figure, row = row_of(len(models), width=4.1, height=3.1, share=True)
-    for axes, model in zip(row, models, strict=True):
+def _accuracy(found: Results) -> Panels:
+    panels = []
+    for model in ("tree", "bayes"):
+        if model not in found:
+            continue
+        panel = Panel(MODELS[model], "k", "accuracy")
         for method in (TDS, BY_GAIN):
             if method in found[model]:
-                _line(axes, found[model][method], method)
-        for method, style, name in ((ORIGINAL, "--", "original records"), (MASKED, ":", "most masked")):
-            axes.axhline(_mean(found[model][method]["1"]), color="#000000", linestyle=style, linewidth=1, label=name)
-        axes.set(title=MODELS[model], xlabel="k")
-    row[0].set(ylabel="accuracy")
-    legend(figure, row[0])
-    return figure
+                _line(panel, found[model][method], method)
+        panel.level("original records", mean(found[model][ORIGINAL]["1"]))
+        masked = mean(found[model][MASKED]["1"])
+        panel.line("most masked", range(len(panel.names)), [masked] * len(panel.names), Ink(6, 5, dashed=True))
+        panels.append(panel)
+    sharing(panels)
+    return together(panels, 2)
 
 
-def _seconds(label: str) -> Callable[[Results], Figure]:
-    def draw(found: Results) -> Figure:
-        figure, [axes] = row_of(1, width=4.6, height=3.1)
+def _seconds(label: str) -> Callable[[Results], Panels]:
+    def draw(found: Results) -> Panels:
+        panel = Panel("", label, "seconds", zero=True, width=460, height=300)
         for method, series in found.items():
-            _line(axes, series, method)
-        axes.set(xlabel=label, ylabel="seconds", ylim=(0, None))
-        legend(figure, axes, columns=2)
-        return figure
+            _line(panel, series, method)
+        return together([panel], 1)
 
     return draw
 
 
-DRAWN = {"1": _accuracy, "2": _seconds("records"), "3": _seconds("sets of quasi-identifiers")}
+DRAWN: dict[str, Callable[[Results], Panels]] = {
+    "1": _accuracy,
+    "2": _seconds("records"),
+    "3": _seconds("sets of quasi-identifiers"),
+}

@@ -52,7 +52,7 @@ def test_from_run_to_picture(data: Path, tmp_path: Path) -> None:
     assert not [row for row in rows if row["measured"].startswith("not run: Fig.")]
     assert all(row["reason"] for row in rows if row["holds"] is False)
     assert set(curve_figures.DRAWN) == set(curves.FIGURES)
-    assert draw(results, tmp_path, curve_figures.DRAWN, prefix="curve") == ["curve-12.svg", "curve-12.png"]
+    assert draw(results, tmp_path, curve_figures.DRAWN, prefix="curve") == "curve-12"
 
 
 def test_the_figure_of_real_data_is_left_out_without_them(capsys: pytest.CaptureFixture[str]) -> None:

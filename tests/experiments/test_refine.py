@@ -35,7 +35,7 @@ def test_figures_from_run_to_picture(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert set(results["figures"]["tds"]["6"]["accuracy"]["tree"]) == {TDS}
     results["figures"]["1"] = made_up()
     assert [number for number in refine_figures.DRAWN if number in results["figures"]] == ["1", "2", "3"]
-    assert draw(results, tmp_path, refine_figures.DRAWN, prefix="refine") == ["refine-01.svg", "refine-01.png"]
+    assert draw(results, tmp_path, refine_figures.DRAWN, prefix="refine") == "refine-01"
 
 
 def made_up(refined: float = 0.84, by_gain: float = 0.8) -> dict[str, Any]:

@@ -27,7 +27,9 @@ def test_two_figures_from_run_to_picture(tmp_path: Path, capsys: pytest.CaptureF
     for k in errors[GUIDED]:
         assert np.mean(errors[ORIGINAL]["1"]) < np.mean(errors[GUIDED][k]) < np.mean(errors[MEDIAN][k])
     first, again = (draw(results, tmp_path / name) for name in ("one", "two"))
-    assert [path.name for path in first] == ["figure-09.svg", "figure-09.png", "figure-12.svg", "figure-12.png"]
+    assert [path.name for path in first] == [
+        f"figure-{number}{ending}" for number in ("09", "12") for ending in (".svg", ".png", ".json")
+    ]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
 
 

@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from rothko.errors import InputError
-from rothko.plots.model import Axis, Band, Bars, Boxes, Plot, Points, Rule, dump, parse
+from rothko.plots.model import Axis, Band, Bars, Boxes, Entries, Panels, Plot, Points, Rule, dump, parse
 from rothko.plots.palette import DARK, LIGHT
+from rothko.plots.panels import arranged
 from rothko.plots.png import png
-from rothko.plots.svg import drawn
+from rothko.plots.svg import Frame, drawn
 from rothko.plots.ticks import ticks
 
 PLOT = Plot(
@@ -105,3 +106,37 @@ def test_ticks_lie_on_the_axis_and_are_few(axis: Axis, most: int) -> None:
     assert 1 <= len(found) <= most + 2
     assert all(axis.low - 1e-9 <= at <= axis.high + 1e-9 or axis.scale == "date" for at, _ in found)
     assert len({text for _, text in found}) == len(found)
+
+
+def test_panels_have_one_key_and_survive_json() -> None:
+    """Marks with the same name stand in the key once; a text in a table is dark on light cells."""
+    names = Axis("k", 0, 2, "names", ("2", "5"))
+    line = Points("ours", (0.5, 1.5), (1, 2), ("a", "b"), 1, 2, reach=((0.5, 1.5), (1, 3)), dashed=True)
+    table = Entries("", (("1", "2\n<3>"), ("4", "5")), ((0.0, 0.3), (0.7, 1.0)))
+    panels = Panels(
+        "p", "Two & more", "About", (
+            Plot("a", "left", "", names, Axis("y", 0, 4), (line, Rule("level", 3, across=True)), width=300),
+            Plot("b", "right", "", names, Axis("y", 0, 4), (line,), width=300),
+            Plot("c", "below", "", names, Axis("", 0, 2, "names", ("x", "y")), (table,), width=300),
+        ),
+    )  # fmt: skip
+    svg = arranged(panels, alone=True)
+    root = ElementTree.fromstring(svg)
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("ours") == 1
+    assert [one for one in texts if one in ("left", "right", "below")] == ["left", "right", "below"]
+    assert {"2", "<3>"} <= set(texts)
+    assert root.attrib["viewBox"].split()[2] == "600"
+    inks = [one.attrib["fill"] for one in root.iter("{http://www.w3.org/2000/svg}text") if one.text in ("1", "4")]
+    assert inks[-2:] == ["#ffffff", "#221a17"]
+    assert svg.count('stroke-dasharray="6 4"') == 2
+    assert parse(dump([panels])) == (panels,)
+    assert arranged(parse(dump([panels]))[0], alone=True) == svg  # type: ignore[arg-type]
+    assert png(svg).startswith(b"\x89PNG")
+
+
+def test_what_a_point_may_be_is_drawn_from_end_to_end() -> None:
+    one = Points("", (1,), (5,), ("",), reach=((2, 8),), joined=False)
+    frame = Frame(Plot("p", "", "", Axis("", 0, 2), Axis("", 0, 10), (one,)))
+    [bar] = [part for part in frame.mark(one) if part.startswith("<path")]
+    assert f"M{frame.x(1):.1f},{frame.y(2):.1f} {frame.x(1):.1f},{frame.y(8):.1f}" in bar

@@ -1,8 +1,8 @@
 """The one model of everything that is drawn: plain data, saved as JSON beside what shows it.
 
-A :class:`Plot` has two axes and marks; a :class:`Painting` has rectangles on a ground. Neither knows how it is drawn:
-:mod:`rothko.plots.svg` and :mod:`rothko.plots.canvas` do that, from here alone, so that what was saved draws the same
-picture again.
+A :class:`Plot` has two axes and marks, :class:`Panels` are several of them; a :class:`Painting` has rectangles on a
+ground. None knows how it is drawn: :mod:`rothko.plots.svg`, :mod:`rothko.plots.panels` and :mod:`rothko.plots.canvas`
+do that, from here alone, so that what was saved draws the same picture again.
 """
 
 from __future__ import annotations
@@ -66,6 +66,9 @@ class Points:
     joined: bool = True
     links: tuple[str, ...] = ()
     """Where each leads, in the page that they stand on; nowhere where there are none."""
+    reach: tuple[tuple[float, float], ...] = ()
+    """From where to where on the y axis each may lie; nothing is drawn where there is none."""
+    dashed: bool = False
     mark: Literal["points"] = "points"
 
 
@@ -105,7 +108,19 @@ class Rule:
     mark: Literal["rule"] = "rule"
 
 
-Mark: TypeAlias = Bars | Points | Band | Boxes | Rule
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A table of texts between two axes of names, each on a colour of its own where there are shades."""
+
+    label: str
+    texts: tuple[tuple[str, ...], ...]
+    """Row by row, from the bottom; a text may have several lines."""
+    shades: tuple[tuple[float, ...], ...] = ()
+    """0 … 1: how far along the colours of a painting each lies."""
+    mark: Literal["entries"] = "entries"
+
+
+Mark: TypeAlias = Bars | Points | Band | Boxes | Rule | Entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +137,18 @@ class Plot:
     width: int = 440
     height: int = 240
     kind: Literal["plot"] = "plot"
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Plots beside and below each other, with one key."""
+
+    name: str
+    title: str
+    about: str
+    plots: tuple[Plot, ...]
+    columns: int = 2
+    kind: Literal["panels"] = "panels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +183,7 @@ class Painting:
     kind: Literal["painting"] = "painting"
 
 
-Picture: TypeAlias = Plot | Painting
+Picture: TypeAlias = Plot | Panels | Painting
 
 
 def dump(pictures: Sequence[Picture], *, release: str | None = None) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
-from rothko.plots.model import Axis, Band, Bars, Boxes, Mark, Plot, Points, Rule
-from rothko.plots.palette import DARK, LIGHT, TONES, style
+from rothko.plots.model import Axis, Band, Bars, Boxes, Entries, Mark, Plot, Points, Rule
+from rothko.plots.palette import DARK, LIGHT, TONES, field, style
 from rothko.plots.ticks import ticks
 
 FONT = "system-ui,'Segoe UI',Roboto,'Liberation Sans','DejaVu Sans',sans-serif"
@@ -16,6 +16,8 @@ LETTER = 6.6
 """About how wide a letter of twelve pixels is."""
 REACH = 11
 """How far around a point that leads somewhere a pointer finds it."""
+LIGHT_FROM = 0.62
+"""Colours of a painting from here on are light, and have dark texts on them."""
 LONGEST = 22
 """Letters of a name beside an axis."""
 
@@ -30,7 +32,7 @@ def drawn(plot: Plot, *, alone: bool = False) -> str:
     alone
         As a file of its own, which brings its colours; otherwise those of the page around it count.
     """
-    frame = _Frame(plot)
+    frame = Frame(plot)
     parts = [*frame.axes(), *(part for mark in plot.marks for part in frame.mark(mark)), *frame.key()]
     leads = any(isinstance(mark, Points) and mark.links for mark in plot.marks)
     return wrapped(plot.name, plot.title, plot.about, plot.width, frame.height, parts, alone=alone, leads=leads)
@@ -70,11 +72,12 @@ def wrapped(
     )
 
 
-class _Frame:
+class Frame:
     """The room between the axes of a plot."""
 
-    def __init__(self, plot: Plot) -> None:
+    def __init__(self, plot: Plot, *, keyed: bool = True) -> None:
         self.plot = plot
+        self._keyed = keyed
         self._labels = [mark.label for mark in plot.marks if mark.label]
         texts = [_short(text) for _, text in ticks(plot.y)]
         self.left = 14 + LETTER * max(map(len, texts), default=1) + (16 if plot.y.title else 0)
@@ -93,23 +96,25 @@ class _Frame:
             place = self.y(at)
             if y.scale != "names":
                 parts.append(_line(self.left, place, self.right, place))
-            parts.append(_text(self.left - 6, place + 4, _short(text), "end"))
+            parts.append(text_at(self.left - 6, place + 4, _short(text), "end"))
         room = max(2, int((self.right - self.left) / 70))
         places = ticks(x, room)
-        several = math.ceil(len(places) * 70 / (self.right - self.left)) if x.scale == "names" else 1
+        # Panels are small: there a name takes the room of its letters.
+        wide = 70.0 if self._keyed else min(70.0, 14 + LETTER * max((len(text) for _, text in places), default=1))
+        several = math.ceil(len(places) * wide / (self.right - self.left)) if x.scale == "names" else 1
         longest = max(6, int((self.right - self.left) / max(len(places), 1) * several / LETTER))
         for number, (at, text) in enumerate(places):
             place = self.x(at)
             if x.scale != "names" and y.scale == "names":
                 parts.append(_line(place, self.top, place, self.bottom))
             if number % several == 0:
-                parts.append(_text(place, self.bottom + 16, _short(text, longest), "middle"))
+                parts.append(text_at(place, self.bottom + 16, _short(text, longest), "middle"))
         if x.title:
-            parts.append(_text((self.left + self.right) / 2, self.bottom + 34, x.title, "middle", strong=True))
+            parts.append(text_at((self.left + self.right) / 2, self.bottom + 34, x.title, "middle", strong=True))
         if y.title:
             middle = (self.top + self.bottom) / 2
             turned = f' transform="rotate(-90 12 {middle:.1f})"'
-            parts.append(_text(12, middle, y.title, "middle", turned, strong=True))
+            parts.append(text_at(12, middle, y.title, "middle", turned, strong=True))
         return parts
 
     def mark(self, mark: Mark) -> list[str]:
@@ -122,7 +127,30 @@ class _Frame:
             return [f'<path d="{self._path(mark.x, mark.y)}" {_pen(mark.tone, 7)} opacity=".28"/>']
         if isinstance(mark, Boxes):
             return self._boxes(mark)
+        if isinstance(mark, Entries):
+            return self._entries(mark)
         return [self._rule(mark)]
+
+    def _entries(self, mark: Entries) -> list[str]:
+        """Texts in the middle of their cells, dark on light ones and light on dark ones."""
+        parts = []
+        for row, texts in enumerate(mark.texts):
+            for column, text in enumerate(texts):
+                left, right, top, bottom = self.x(column), self.x(column + 1), self.y(row + 1), self.y(row)
+                ink = "var(--ink)"
+                if mark.shades:
+                    shade = mark.shades[row][column]
+                    ink = "#ffffff" if shade < LIGHT_FROM else "#221a17"
+                    box = (left + 0.5, top + 0.5, right - left - 1, bottom - top - 1)
+                    parts.append(_rectangle(box, f'fill="{field(shade)}"', ""))
+                lines = text.split("\n")
+                middle, first = (left + right) / 2, (top + bottom) / 2 + 4 - 7 * (len(lines) - 1)
+                parts += [
+                    f'<text x="{middle:.1f}" y="{first + 14 * at:.1f}" text-anchor="middle" font-size="11" '
+                    f'fill="{ink}">{escape(line)}</text>'
+                    for at, line in enumerate(lines)
+                ]
+        return parts
 
     def _boxes(self, mark: Boxes) -> list[str]:
         """Rectangles, in from their edges by half of their line, so that neighbours can be told apart."""
@@ -161,7 +189,12 @@ class _Frame:
         return f'<polyline points="{path}" {_pen(mark.tone, 2)}/>'
 
     def _points(self, mark: Points) -> list[str]:
-        parts = [f'<path d="{self._path(mark.x, mark.y)}" {_pen(mark.tone, 1.8)}/>'] if mark.joined else []
+        broken = ' stroke-dasharray="6 4"' if mark.dashed else ""
+        parts = [f'<path d="{self._path(mark.x, mark.y)}" {_pen(mark.tone, 1.8)}{broken}/>'] if mark.joined else []
+        for x, (low, high) in zip(mark.x, mark.reach, strict=bool(mark.reach)):
+            at, ends = self.x(x), (self.y(low), self.y(high))
+            caps = "".join(f"M{at - 4:.1f},{end:.1f} {at + 4:.1f},{end:.1f}" for end in ends)
+            parts.append(f'<path d="M{at:.1f},{ends[0]:.1f} {at:.1f},{ends[1]:.1f}{caps}" {_pen(mark.tone, 1.4)}/>')
         places = [(self.x(x), self.y(y)) for x, y in zip(mark.x, mark.y, strict=True)]
         if not mark.links:
             return parts + [_shape(mark.shape, *at, mark.tone, tip) for at, tip in zip(places, mark.tips, strict=True)]
@@ -183,7 +216,7 @@ class _Frame:
     def _key_rows(self) -> list[list[Mark]]:
         """Marks by the line of the key that they stand in; nothing where there is one mark, or none with a name."""
         named = [mark for mark in self.plot.marks if mark.label]
-        if len(named) < 2:
+        if len(named) < 2 or not self._keyed:
             return []
         rows: list[list[Mark]] = [[]]
         used = self.left
@@ -201,7 +234,7 @@ class _Frame:
         for row, marks in enumerate(self._rows):
             x, y = self.left, self.height - 6 - 18 * (len(self._rows) - 1 - row)
             for mark in marks:
-                parts += [_sign(mark, x, y - 4), _text(x + 22, y, mark.label)]
+                parts += [sign(mark, x, y - 4), text_at(x + 22, y, mark.label)]
                 x += 34 + LETTER * len(mark.label)
         return parts
 
@@ -220,8 +253,10 @@ def _scaled(axis: Axis, first: float, last: float) -> Place:
     return place
 
 
-def _sign(mark: Mark, x: float, y: float) -> str:
+def sign(mark: Mark, x: float, y: float) -> str:
     """A mark as the key shows it."""
+    if isinstance(mark, Entries):
+        return ""
     if isinstance(mark, Rule):
         return _line(x, y, x + 16, y, stroke="ink", extra=' stroke-dasharray="5 4"')
     if isinstance(mark, Bars) and not mark.outline:
@@ -230,6 +265,7 @@ def _sign(mark: Mark, x: float, y: float) -> str:
         return _rectangle((x, y - 5, 16, 10), _brush(mark), "")
     wide = 7.0 if isinstance(mark, Band) else 2.0
     faint = ' opacity=".28"' if isinstance(mark, Band) else ""
+    faint += ' stroke-dasharray="5 3"' if isinstance(mark, Points) and mark.dashed else ""
     line = f'<path d="M{x:.1f},{y:.1f} {x + 16:.1f},{y:.1f}" {_pen(mark.tone, wide)}{faint}/>'
     if isinstance(mark, Points):
         return (line if mark.joined else "") + _shape(mark.shape, x + 8, y, mark.tone, "")
@@ -276,7 +312,8 @@ def _brush(mark: Boxes) -> str:
     return f'fill="{tone}"' if mark.filled else f'fill="{tone}" fill-opacity=".14" stroke="{tone}" stroke-width="1.5"'
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start", extra: str = "", *, strong: bool = False) -> str:
+def text_at(x: float, y: float, text: str, anchor: str = "start", extra: str = "", *, strong: bool = False) -> str:
+    """A text that begins, ends or has its middle at a place."""
     ink = "ink" if strong else "faint"
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="var(--{ink})"{extra}>{escape(text)}</text>'
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rothko.plots.canvas import painted
-from rothko.plots.model import Painting, Picture, dump
+from rothko.plots.model import Painting, Panels, Picture, dump
 from rothko.plots.palette import DARK, LIGHT, style
+from rothko.plots.panels import arranged
 from rothko.plots.png import png
 from rothko.plots.svg import drawn
 from rothko.release.place import claim_files, named_file
@@ -32,6 +33,8 @@ class Drawing:
     def svg(self) -> str:
         """The drawing as a file of its own."""
         one = self.picture
+        if isinstance(one, Panels):
+            return arranged(one, alone=True)
         return painted(one, alone=True) if isinstance(one, Painting) else drawn(one, alone=True)
 
     @property
@@ -44,11 +47,11 @@ class Drawing:
 
     def _repr_html_(self) -> str:
         one = self.picture
-        inner = painted(one, sides=True) if isinstance(one, Painting) else drawn(one)
+        inner = painted(one, sides=True) if isinstance(one, Painting) else page.plotted(one)
         ground = "background:var(--panel);color:var(--ink);padding:.6em;border-radius:.4em"
         return (
             f"<style>.{SCOPE}{{{style(LIGHT)}}}@media (prefers-color-scheme:dark){{.{SCOPE}{{{style(DARK)}}}}}</style>"
-            f'<div class="{SCOPE}" style="max-width:{one.width}px;{ground}">{inner}</div>'
+            f'<div class="{SCOPE}" style="max-width:{page.width_of(one)}px;{ground}">{inner}</div>'
         )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:

@@ -12,8 +12,9 @@ from html import escape
 from importlib.resources import files
 
 from rothko.plots.canvas import painted
-from rothko.plots.model import Bars, Painting, Picture, Plot, Points
+from rothko.plots.model import Bars, Painting, Panels, Picture, Plot, Points
 from rothko.plots.palette import DARK, FIELDS, LIGHT, style
+from rothko.plots.panels import arranged
 from rothko.plots.svg import drawn
 
 
@@ -190,13 +191,23 @@ def _cell(content: Cellular) -> str:
     return content.text if isinstance(content, Html) else escape(content)
 
 
-def figure(plot: Plot) -> Html:
+def figure(plot: Plot | Panels) -> Html:
     """A plot with its caption and, for whoever does not see it, its numbers."""
     numbers = _numbers(plot)
     return Html(
-        f"<figure>{drawn(plot)}<figcaption><b>{escape(plot.title)}</b>{escape(plot.about)}</figcaption>"
+        f"<figure>{plotted(plot)}<figcaption><b>{escape(plot.title)}</b>{escape(plot.about)}</figcaption>"
         f"<details><summary>The numbers</summary>{numbers.text}</details></figure>"
     )
+
+
+def plotted(plot: Plot | Panels) -> str:
+    """A plot, or several as one, as SVG in a page."""
+    return arranged(plot) if isinstance(plot, Panels) else drawn(plot)
+
+
+def width_of(picture: Picture) -> int:
+    """How wide a picture is by itself."""
+    return sum(plot.width for plot in picture.plots) if isinstance(picture, Panels) else picture.width
 
 
 def side_by_side(pictures: Iterable[Html]) -> Html:
@@ -204,8 +215,9 @@ def side_by_side(pictures: Iterable[Html]) -> Html:
     return Html(f'<div class="two">{"".join(one.text for one in pictures)}</div>')
 
 
-def _numbers(plot: Plot) -> Html:
-    lines = [tip for mark in plot.marks if isinstance(mark, Bars | Points) for tip in mark.tips]
+def _numbers(plot: Plot | Panels) -> Html:
+    plots = plot.plots if isinstance(plot, Panels) else (plot,)
+    lines = [tip for one in plots for mark in one.marks if isinstance(mark, Bars | Points) for tip in mark.tips]
     return bullets(lines)
 
 
