@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
+import pyreadstat
 import pytest
 
 from rothko.calibrate import Speed
@@ -110,6 +112,12 @@ def test_a_table_in_several_files(desk: Desk, made: Made) -> None:
 def test_a_workbook(desk: Desk, made: Made) -> None:
     made("generate patients -n 500 -o people.xlsx")
     assert desk.follow(page("how-to/spreadsheets.md")) == 2
+
+
+def test_a_statistics_file(desk: Desk, made: Made) -> None:
+    made("generate patients -n 300 -o patients.csv")
+    pyreadstat.write_sav(pd.read_csv(desk.folder / "patients.csv"), desk.folder / "survey.sav")
+    assert desk.follow(page("how-to/statistics-files.md")) == 2
 
 
 def test_a_release_for_a_use(desk: Desk) -> None:

@@ -239,3 +239,100 @@ def test_the_schema_takes_a_type_with_its_form() -> None:
     for wrong in ("{date: 1}", "{number: x}", "{date: x, timestamp: y}"):
         with pytest.raises(jsonschema.ValidationError):
             schema.validate(yaml.safe_load(POLICY.replace("{date: '%d.%m.%Y'}", wrong)))
+
+
+# ── thousands, words for nothing, encodings ──────────────────────────────────────────────────────
+
+PARTED = """
+columns:
+  age: {role: quasi-identifier}
+  income: {role: keep, type: number}
+privacy:
+  - k-anonymity: {k: 5}
+"""
+
+
+def incomes(folder: Path, words: list[str], encoding: str = "utf-8") -> Path:
+    path = folder / "incomes.csv"
+    path.write_text("age;income\n" + "".join(f"{20 + i % 9};{words[i % len(words)]}\n" for i in range(60)), encoding)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "thousands", "decimal", "numbers"),
+    [
+        (["1.234,50", "987,25", "12"], ".", ",", {1234.5, 987.25, 12}),
+        (["1.234.567", "1.234"], ".", ",", {1234567, 1234}),
+        (["1,234.50", "12"], ",", None, {1234.5, 12}),
+        (["1'234.50", "1\u2019000"], "'", None, {1234.5, 1000}),
+        (["1\u202f234,50", "12,5", "1\u00a0000"], " ", ",", {1234.5, 12.5, 1000}),
+    ],
+)
+def test_clear_thousands_are_written_into_the_draft(
+    folder: Path, words: list[str], thousands: str, decimal: str | None, numbers: set[float], engine: str
+) -> None:
+    path = incomes(folder, words)
+    found = rk.draft(path).policy
+    assert (found.input.thousands, found.input.decimal) == (thousands, decimal)
+    assert found.columns["income"].type == "number"
+    assert Policy.parse(found.dump()).input == found.input
+    policy = Policy.parse(PARTED).but(input=found.input, engine=small(engine))
+    rk.anonymize(path, policy).save(folder / "out.parquet")
+    assert {float(value) for value in pd.read_parquet(folder / "out.parquet")["income"]} == numbers
+
+
+def test_thousands_that_another_column_speaks_against(folder: Path) -> None:
+    path = folder / "t.csv"
+    path.write_text("age;income;height\n" + "".join(f"{20 + i % 9};1.234,50;1.{10 + i}\n" for i in range(60)))
+    assert rk.draft(path).policy.input.thousands is None
+
+
+def test_a_point_before_three_digits_is_told(folder: Path) -> None:
+    draft = rk.draft(incomes(folder, ["1.234", "2.345"]))
+    assert draft.policy.input.thousands is None
+    [note] = [note for note in draft.notes if "Three digits" in note]
+    assert "thousands: '.'" in note
+
+
+def test_what_is_in_no_groups_of_three_is_refused(folder: Path) -> None:
+    policy = Policy.parse(PARTED + "input: {thousands: ',', delimiter: ;}\n")
+    policy = policy.but(columns={"age": {"role": "keep"}, "income": {"role": "quasi-identifier", "type": "number"}})
+    with pytest.raises(InputError, match="cannot be read as a number"):
+        rk.anonymize(incomes(folder, ["1,234", "1,23"]), policy)
+
+
+def test_thousands_and_decimals_differ() -> None:
+    with pytest.raises(PolicyError, match="write decimal: ','"):
+        Policy.parse(PARTED + "input: {thousands: '.'}\n")
+    with pytest.raises(PolicyError, match="must be"):
+        Policy.parse(PARTED + "input: {thousands: x}\n")
+
+
+def test_words_for_nothing_do_not_leave(folder: Path, engine: str) -> None:
+    path = folder / "t.csv"
+    path.write_text("age,n,note\n" + "".join(f"{20 + i % 9},{['7', '-99', 'k.A.'][i % 3]},{['x', 'k.A.'][i % 2]}\n"
+                                             for i in range(60)))  # fmt: skip
+    policy = Policy.parse(
+        "columns: {age: {role: quasi-identifier}, n: {role: sensitive}, note: {role: keep}}\n"
+        "privacy: [{k-anonymity: {k: 5}}]\ninput: {missing: [k.A., -99]}\n"
+    ).but(engine=small(engine))
+    rk.anonymize(path, policy).save(folder / "out.parquet")
+    read = pd.read_parquet(folder / "out.parquet")
+    assert set(read["n"].dropna()) == {7}
+    assert set(read["note"].dropna()) == {"x"}
+    frame = rk.anonymize(pd.read_csv(path), policy.but(engine="memory")).arrow
+    assert set(frame["note"].to_pylist()) == {"x", None}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "named"), [("cp1252", "cp1252"), ("utf-16-le", "utf-16-le"), ("utf-16", "utf-16")]
+)
+def test_an_encoding_is_found_and_told(folder: Path, encoding: str, named: str) -> None:
+    path = folder / "t.csv"
+    path.write_text(
+        "größe,ort\n" + "".join(f"{150 + i % 9},{'Köln' if i % 2 else 'Bonn'}\n" for i in range(60)), encoding
+    )
+    draft = rk.draft(path)
+    assert draft.policy.input.encoding == named
+    assert list(draft.policy.columns) == ["größe", "ort"]
+    assert any("not UTF-8" in note for note in draft.notes) == (encoding != "utf-16")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from rothko.data.encode import rank
 from rothko.data.line import as_text
 from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.source import Source
 from rothko.errors import InputError, PolicyError
 from rothko.mistakes import said
 from rothko.policy import yaml as yaml_lines
@@ -175,7 +176,10 @@ def draft(
     spelled = read_spelled(data, csv, given)
     source, rows = spelled.source, spelled.table.num_rows
     looks = look_at_all(spelled.table, given)
-    proposals = tuple(_propose(looks, source.label, spelled.types))
+    proposals = tuple(
+        _as_filed(proposal, look, source)
+        for proposal, look in zip(_propose(looks, source.label, spelled.types), looks, strict=True)
+    )
     by_role = {role: [look for look, p in zip(looks, proposals, strict=True) if p.column.role is role] for role in Role}
     known, sensitive = by_role[Role.QUASI_IDENTIFIER], by_role[Role.SENSITIVE]
     found = sorted({token for look in known + sensitive for token in look.tokens})
@@ -185,7 +189,7 @@ def draft(
         privacy=tuple(privacy),
         method="auto",
         missing=tuple(dict.fromkeys((*given, *found))),
-        input=InputForm(decimal=spelled.decimal) if source.form is None else InputForm.of(source.form),
+        input=InputForm.of(replace(source.form or CsvOptions(), decimal=spelled.decimal, thousands=spelled.thousands)),
     )
     header = (
         []
@@ -196,6 +200,19 @@ def draft(
     notes += [*_notes_on_values(known + sensitive), *_notes_on_roles(by_role, proposals)]
     notes += _notes_on_privacy(rows, k or default_k(rows), k is not None, sensitive)
     return Draft(policy, proposals, rows, _unique(known, rows), tuple(notes))
+
+
+def _as_filed(proposal: Proposal, look: Look, source: Source) -> Proposal:
+    """What the file says of a column beside its values: what it is called, and the order of its labels."""
+    why, column = proposal.why, proposal.column
+    labels = source.orders.get(look.name, ())
+    if column.role is Role.QUASI_IDENTIFIER and look.kind == "text" and len(labels) > 1:
+        there = set(look.values.to_pylist())
+        if there <= set(labels):
+            column = Column(role=column.role, order=tuple(label for label in labels if label in there))
+            why = f"{proposal.why.partition('; grouped')[0]}; labels in the order of their codes"
+    title = source.titles.get(look.name)
+    return replace(proposal, column=column, why=f"{why} ({title})" if title else why)
 
 
 def _diversity(look: Look) -> DistinctLDiversity:

@@ -6,8 +6,11 @@ note says what to write. One 0,5 settles the comma of a table, one 13/04/2024 th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import codecs
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +20,14 @@ import pyarrow.compute as pc
 from rothko.data.exact import NUMBER
 from rothko.data.plain import as_plain, is_text_type
 from rothko.data.schema import WrittenType
-from rothko.data.source.csv import CsvOptions
+from rothko.data.source.csv import CsvOptions, opened, texts
+from rothko.data.source.formats import is_text
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
-from rothko.data.source.written import COMMA_NUMBER, Written
+from rothko.data.source.written import COMMA_NUMBER, SIGNS, Written, grouped
 from rothko.data.typed import LEADING_ZERO, with_one_missing
+from rothko.errors import InputError
+from rothko.mistakes import said as as_option
 from rothko.policy.appearance import TOKENS_AMONG_NUMBERS
 from rothko.policy.column_names import POSTAL, named
 
@@ -32,8 +38,12 @@ FORMS += [WrittenType("timestamp", f"{day} {time}") for day in DAYS for time in 
 THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$"
 """Numbers whose comma may part thousands."""
 
+WESTERN = "cp1252"
+"""What a text of Western Europe is in that is not UTF-8: Latin-1 with the signs that Windows adds."""
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a text begins that says its encoding."""
 DATED = r"^\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( \d{1,2}:\d{1,2}(:\d{1,2})?)?\s*$"
-MAYBE = r"^\s*[+-]?\d[\d\s.,:/+-]*(e[\d+-]*)?\s*$"
+MAYBE = r"^\s*[+-]?\d[\d\s.,:/+'’  -]*(e[\d+-]*)?\s*$"
 """What may be a number or a date, in whichever form."""
 SOME = 1000
 """Texts of a column that tell whether it is worth a look."""
@@ -47,6 +57,7 @@ class Spelling:
     table: pa.Table
     """Its values written as in a release."""
     decimal: str | None = None
+    thousands: str | None = None
     types: dict[str, str] = field(default_factory=dict)
     """Columns that are numbers or dates, written otherwise than in a release → their type."""
     notes: tuple[str, ...] = ()
@@ -55,13 +66,23 @@ class Spelling:
 
 def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> Spelling:
     """Read a table and find how it is written."""
-    source, said = open_source(data, csv=csv), csv or CsvOptions()
+    said, notes = _encoded(data, csv or CsvOptions())
+    source = open_source(data, csv=said)
     table = _read(source)
     words = _words(table, missing)
     commas = [name for name in words if _has_commas(words[name])]
     decimal = said.decimal if source.text else None
-    notes = []
-    if decimal is None and commas:
+    with_points = _with_points(source, table, missing)
+    thousands, parted = said.thousands, None
+    if thousands is None:
+        parted = _parted(words | with_points, decimal)
+    if parted is not None:
+        thousands, decimal = parted
+    if thousands is not None:
+        decimal = decimal or "."
+        words |= with_points
+        commas = [name for name in words if _is_parted(words[name], thousands, decimal)]
+    elif decimal is None and commas:
         clear = any(not _all(words[name], THOUSANDS + "|^[^,]*$") for name in commas)
         typed = source.text
         points = [name for name in table.column_names if _has_points(table[name], words.get(name), typed=typed)]
@@ -77,10 +98,23 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
                 f"A comma stands in the numbers of {listed}, and {why}: they are left as text. If it stands before "
                 "decimals throughout, write input: {decimal: ','} and their type: number."
             )
+    doubtful = [name for name, some in with_points.items() if _all(some, rf"{grouped('.', ',')}|^[^.]*$")]
+    if thousands is None and decimal is None and doubtful:
+        listed = ", ".join(map(repr, doubtful[:8]))
+        notes.append(
+            f"Three digits follow each point in {listed}: it is taken to stand before decimals. If it parts thousands, "
+            "write input: {decimal: ',', thousands: '.'} and their type: number."
+        )
     types: dict[str, str] = {}
+    if thousands is not None:
+        types = dict.fromkeys(commas, "number")
+        if source.text and decimal == "," and said.decimal is None:
+            source = open_source(data, csv=replace(said, decimal=decimal))
+            table = _read(source)
+    decimal = None if decimal == "." else decimal
     if decimal == ",":
         fractions = [name for name in table.column_names if pa.types.is_floating(table[name].type)]
-        types = dict.fromkeys([*commas, *(fractions if source.text else ())], "number")
+        types |= dict.fromkeys([*commas, *(fractions if source.text else ())], "number")
     for name in words:
         dated = name not in types and _all(words[name], DATED)
         forms = [form for form in FORMS if dated and _reads(words[name], form)]
@@ -90,13 +124,46 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
             told = " or ".join(f"type: {{{form}: {form.form!r}}}" for form in forms)
             notes.append(f"{name!r} holds dates that can be read in several ways, and is left as text; write {told}.")
     dates = {name: (str(kind), kind.form) for name, kind in types.items() if isinstance(kind, WrittenType)}
-    written = Written(dates, frozenset(types) - frozenset(dates), decimal, missing=tuple(missing))
-    return Spelling(source, written.table(table), decimal, types, tuple(notes))
+    written = Written(dates, frozenset(types) - frozenset(dates), decimal, missing=tuple(missing), thousands=thousands)
+    return Spelling(source, written.table(table), decimal, thousands, types, tuple(notes))
 
 
 def _read(source: Source) -> pa.Table:
     # Postal codes may begin with zeros; under the hierarchy that is proposed they are read as text, too.
     return source.read(as_text=[name for name in source.names if named(POSTAL, name)])
+
+
+def _encoded(data: Any, said: CsvOptions) -> tuple[CsvOptions, list[str]]:
+    """How a text file is read, with its encoding where it is not UTF-8; what is guessed is told."""
+    path = Path(data) if isinstance(data, str | Path) else None
+    if path is None or said.encoding is not None or not is_text(path) or not path.is_file():
+        return said, []
+    with opened(path) as file:
+        start = file.read(1 << 12)
+    if start.startswith(MARKS):
+        return said, []
+    zeros = [start[side::2].count(0) / max(len(start) // 2, 1) for side in (0, 1)]
+    found = "utf-16-be" if zeros[0] > 0.5 > zeros[1] else "utf-16-le" if zeros[1] > 0.5 > zeros[0] else None
+    if found is None and _decodes(path, "utf-8"):
+        return said, []
+    if found is None and not _decodes(path, WESTERN):
+        return said, []  # the reader says in which line it stumbles
+    found = found or WESTERN
+    told = f"The text is not UTF-8, and is read as {found}; if letters look wrong, name what it is with "
+    return replace(said, encoding=found), [f"{told}{as_option('--encoding')}."]
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    try:
+        return all("\0" not in block for block in texts(path, encoding))
+    except InputError:
+        return False
+
+
+def _with_points(source: Source, table: pa.Table, missing: Sequence[str]) -> dict[str, pa.Array]:
+    """The texts of columns that were read as numbers with a point, which may part thousands after all."""
+    names = [name for name in table.column_names if source.text and pa.types.is_floating(table[name].type)]
+    return _words(source.read(names, as_text=names), missing) if names else {}
 
 
 def _words(table: pa.Table, missing: Sequence[str]) -> dict[str, pa.Array]:
@@ -121,6 +188,34 @@ def _some(column: pa.ChunkedArray) -> pa.Array:
 def _has_commas(words: pa.Array) -> bool:
     """Whether texts are numbers, and there is a comma in some; what begins with a zero and a digit is a code."""
     return _any(words, r",\d") and _all(words, COMMA_NUMBER) and not _any(words, LEADING_ZERO)
+
+
+def _parted(words: Mapping[str, pa.Array], decimal: str | None) -> tuple[str, str] | None:
+    """What parts thousands and what stands before decimals, where it is clear: the only pair that all numbers fit.
+
+    Clear is 1.234,5 or 1.234.567, which can be read in one way only, and a blank or an apostrophe.
+    """
+    pairs = [(sign, point) for sign in SIGNS for point in ".," if sign != point and point == (decimal or point)]
+    clear = []
+    for sign, point in pairs:
+        both = rf"{SIGNS[sign]}\d{{3}}(?:{SIGNS[sign]}\d{{3}}|{re.escape(point)}\d)"
+        sure = grouped(sign, point) if sign in " '" else both
+        fit = [name for name, some in words.items() if _is_parted(some, sign, point)]
+        # A pair that another column speaks against is none.
+        other = re.escape("," if point == "." else ".")
+        against = any(_any(some, rf"^\s*[+-]?\d+{other}\d{{1,2}}\s*$") for some in words.values())
+        if any(_any(words[name], sure) for name in fit) and not against:
+            clear.append((sign, point))
+    # Without decimals a blank goes with either point; the table has none, so it does not matter.
+    signs = {sign for sign, _ in clear}
+    return clear[0] if len(signs) == 1 and clear else None
+
+
+def _is_parted(words: pa.Array, thousands: str, decimal: str) -> bool:
+    """Whether texts are numbers, and thousands are parted in some."""
+    plain = COMMA_NUMBER if decimal == "," else NUMBER
+    pattern = grouped(thousands, decimal)
+    return _any(words, pattern) and _all(words, f"{pattern}|{plain}") and not _any(words, LEADING_ZERO)
 
 
 def _has_points(column: pa.ChunkedArray, words: pa.Array | None, *, typed: bool) -> bool:

@@ -18,6 +18,7 @@ from rothko.data.source.csv_file import open_csv
 from rothko.data.source.parquet import open_parquet
 from rothko.data.source.source import Source
 from rothko.data.source.spreadsheet import open_spreadsheet
+from rothko.data.source.statistics_file import READERS, open_statistics
 from rothko.errors import InputError, unreadable_name
 
 
@@ -47,7 +48,8 @@ SPREADSHEET = Format(
     {".xlsx": ".xlsx", ".xlsm": ".xlsx", ".ods": ".xlsx", ".xls": ".xlsx"},
     cells=True,
 )
-FORMATS = (CSV, PARQUET, ARROW, SPREADSHEET)
+STATISTICS = Format(open_statistics, dict.fromkeys(READERS, ".csv"))
+FORMATS = (CSV, PARQUET, ARROW, SPREADSHEET, STATISTICS)
 
 
 def check_file(path: Path, *, may_be_empty: bool = False) -> None:

@@ -98,6 +98,10 @@ class Source:
     """What must stay as long as this does: the private folder of the result of a query, the snapshot of a database."""
     form: CsvOptions | None = None
     """Of a text file: how it is written, where that is not as most are."""
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """Columns whose values are labels with an order, as the file says → the labels in it."""
+    titles: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """What a file calls its columns beside their names."""
     taken: Taken = field(default_factory=Taken, compare=False, repr=False)
 
     @property
