@@ -229,7 +229,7 @@ def _workload(r: random.Random, kinds: dict[str, str], method: Any) -> list[dict
     drawn += [
         {"aggregate": {"of": name, "functions": r.choice([["avg"], ["min", "max"], ["sum"]])}} for name in numeric
     ]
-    return [r.choice(drawn)] if method in ("mondrian", "refine") and r.random() < 0.3 else []
+    return [r.choice(drawn)] if method in ("mondrian", "refine", "cluster") and r.random() < 0.3 else []
 
 
 def _method(r: random.Random) -> Any:

@@ -229,6 +229,8 @@ def workloads() -> Iterator[Case]:
         yield release(
             f"workload/{method} classify", WORKED, [K], workload=WORKLOADS["classify"], method=METHODS[method]
         )
+    for task in ("classify", "regress"):
+        yield release(f"workload/cluster {task}", WORKED, [K], workload=WORKLOADS[task], method="cluster")
     yield release("workload/cluster aggregate", WORKED, [K], workload=WORKLOADS["aggregate"], method="cluster")
 
 
@@ -484,8 +486,9 @@ def refusals() -> Iterator[Case]:
     """Combinations that a method or an engine cannot honour."""
     yield refusal("region hilbert", "age", [K], method="hilbert", publish="region")
     yield refusal("region relaxed", "age", [K], method=METHODS["relaxed"], publish="region")
-    for method in ("hilbert", "cluster", "topdown", "idistance"):
+    for method in ("hilbert", "topdown", "idistance"):
         yield refusal(f"workload {method}", WORKED, [K], method=method, workload=WORKLOADS["classify"])
+    yield refusal("workload cluster", WORKED, [K], method="cluster", workload=WORKLOADS["select"])
     yield refusal("workload refine select", WORKED, [K], method="refine", workload=WORKLOADS["select"])
     yield refusal("workload refine regress", WORKED, [K], method="refine", workload=WORKLOADS["regress"])
     yield refusal("anatomy k", "age", [K], method="anatomy")

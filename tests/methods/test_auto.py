@@ -29,7 +29,9 @@ def policy(**changes: Any) -> rk.Policy:
     [
         ({}, {}, "cluster"),
         ({"workload": [{"aggregate": {"of": "age"}}]}, {}, "cluster"),
-        ({"workload": [{"classify": {"target": "disease"}}]}, {}, "mondrian"),
+        ({"workload": [{"classify": {"target": "disease"}}]}, {}, "cluster"),
+        ({"workload": [{"classify": {"target": "disease"}}]}, {"recoding": True}, "mondrian"),
+        ({"workload": [{"classify": {"target": "disease"}}]}, {"in_memory": False}, "mondrian"),
         ({"workload": [{"select": {"where": "age >= 30"}}]}, {}, "mondrian"),
         ({"publish": "region"}, {}, "mondrian"),
         ({}, {"recoding": True}, "mondrian"),

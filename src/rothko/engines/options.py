@@ -138,6 +138,11 @@ class Spark(InParts):
                 f"engine {self.name} does not count people (of: {policy.owner}) yet; use engine: rothko-t or rothko-s."
             )
         for task in models(policy.workload):
+            if method.in_segments == "nearly":
+                raise PolicyError(
+                    f"{task.describe()}: {method.name} weighs columns by all records at once, in memory; with engine "
+                    f"{self.name} use mondrian, or leave the task to measure."
+                )
             if task.features is not None:
                 raise PolicyError(
                     f"{task.describe()}: engine {self.name} measures models of all quasi-identifiers only; leave out "

@@ -1,7 +1,8 @@
 """auto: the method that loses least for what is asked, chosen before any work begins.
 
-What is asked may leave no choice: several sets of quasi-identifiers take ``refine``; a workload, a recoding for new
-records, and a table that does not fit in memory take ``mondrian``. All else is for ``cluster``, which loses least.
+What is asked may leave no choice: several sets of quasi-identifiers take ``refine``; selections, a recoding for new
+records, and a table that does not fit in memory take ``mondrian``. All else is for ``cluster``, which loses least, and
+of whose releases models learn most.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from rothko.methods.cluster.cluster import Cluster
 from rothko.methods.method import Asked, Method
 from rothko.methods.mondrian.mondrian import Mondrian
 from rothko.methods.refine.refine import Refine
-from rothko.workload.tasks import Task
+from rothko.workload.tasks import Task, models
 
 
 class Chosen(NamedTuple):
@@ -61,6 +62,8 @@ class Auto(Method):
             Cluster().check(asked)
         except PolicyError:
             return Chosen(Mondrian(), "cluster cannot do what is asked")
+        if tasks := models(asked.workload):
+            return Chosen(Cluster(), f"models that are trained on its releases learn most ({tasks[0].describe()})")
         return Chosen(Cluster(), "it loses least for what is asked")
 
     def refuses(self, task: Task) -> str:

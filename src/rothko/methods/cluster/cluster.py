@@ -16,6 +16,9 @@ the clusters, its classes are repaired in their place.
 All requirements are built in: while one lacks, a class takes only records that bring it nearer. Records that are left
 in a block go to the blocks of a second round, of four times the size, and so on; the last ones join classes that
 hold with them, or make classes merge.
+
+For a model of a workload lines weigh what they tell about its target (:mod:`rothko.methods.cluster.weights`); nothing
+else is different.
 """
 
 from __future__ import annotations
@@ -35,12 +38,13 @@ from rothko.methods.cluster.peel import peeled
 from rothko.methods.cluster.repair import Halves, cut_evenly, joined, repaired, settled
 from rothko.methods.cluster.search import EFFORTS, Plan, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
+from rothko.methods.cluster.weights import weighed
 from rothko.methods.curve.curve import HilbertMapping, Mapping
 from rothko.methods.method import LocalMethod, Progress, flag, silent
 from rothko.methods.mondrian.mondrian import Mondrian
 from rothko.privacy.requirement import Requirement, number, whole_number
 from rothko.progress import Ending, each, ending
-from rothko.workload.tasks import Task
+from rothko.workload.tasks import Aggregate, Model, Task
 
 LEAST_BLOCK = 1_000
 CLASSES_IN_BLOCK = 20
@@ -65,6 +69,7 @@ class Cluster(LocalMethod):
     """
 
     name: ClassVar[str] = "cluster"
+    takes: ClassVar[tuple[type[Task], ...]] = (Aggregate, Model)
     in_segments: ClassVar[Literal["exactly", "nearly", "no"]] = "nearly"
 
     repair: bool = True
@@ -100,7 +105,8 @@ class Cluster(LocalMethod):
         threads: int = 1,
         progress: Progress = silent,
     ) -> LocalClasses:
-        """Cluster the records, and repair what came of it."""
+        """Cluster the records, and repair what came of it; for a model, by what lines tell about its target."""
+        encoded = weighed(encoded, workload)
         tuples = Tuples.of(encoded, requirements, threads=threads)
         if not self.repair:
             return self._grouped(tuples, requirements, seed, threads, progress)
