@@ -334,10 +334,13 @@ def _anatomized(
     )
 
 
-def in_memory(source: Source, policy: Policy, *, seed: int = 0, threads: int = 1) -> Release:
-    """The flow up to verification by the engine ``memory``, whichever the policy asks for; ``auto`` has a recoding."""
+def in_memory(source: Source, policy: Policy, *, seed: int = 0, threads: int = 1, recoding: bool = True) -> Release:
+    """The flow up to verification by the engine ``memory``, whichever the policy asks for.
+
+    With ``recoding``, ``method: auto`` chooses one that has a recoding.
+    """
     refuse_anatomy(policy.method, "This")
-    policy, source = decided(policy, source, Memory.name, recoding=True)
+    policy, source = decided(policy, source, Memory.name, recoding=recoding)
     refuse_suppression(policy, Memory.name, "asked for")
     match(source.names, policy, source.label)
     return _made(source, policy, "asked for", seed, Secret.of(None), threads, None, silent)

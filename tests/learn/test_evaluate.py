@@ -150,13 +150,13 @@ def test_scores_that_do_not_vary_are_equal_or_differ_for_sure() -> None:
 def test_every_target_of_the_workload_is_evaluated() -> None:
     asked = policy(Classify("class"), Regress("target", features=("salary", "class")))
     label, number = evaluate(people(120), asked, folds=2, threads=1)
-    assert (label.task, label.models) == ("classify", ("tree", "bayes", "forest", "svm", "linear"))
-    assert (number.task, number.models) == ("regress", ("tree", "forest", "linear"))
+    assert (label.task, label.models) == ("classify", ("tree", "bayes", "forest", "svm", "linear", "boosting"))
+    assert (number.task, number.models) == ("regress", ("tree", "forest", "linear", "boosting"))
     assert number.metrics == ("MAE", "R²")
     assert all(np.isfinite(scores).all() for one in (label, number) for scores in one.scores.values())
     only = evaluate(people(120), asked, models=["linear"], target="target", folds=2, threads=1)
     assert [one.target for one in only] == ["target"]
-    assert len(number.comparisons()) == 3 * 2 * 3
+    assert len(number.comparisons()) == 4 * 2 * 3
 
 
 def test_policies_may_be_compared_by_name() -> None:
@@ -209,7 +209,7 @@ def test_identifiers_missing_values_and_unknown_labels_are_no_obstacle() -> None
         ({"policy": policy(k=50)}, rk.errors.InfeasibleError, "Fold 1 of 3, with 40 training records: .* k = 50"),
         ({"rows": 0}, rk.errors.InputError, "rows must be a whole number of at least 1"),
         (
-            {"policy": policy().but(method={"mondrian": {"relaxed": True}})},
+            {"policy": policy().but(method={"mondrian": {"relaxed": True}}), "protocol": "regions"},
             rk.errors.PolicyError,
             "has no recoding, and test records cannot be placed",
         ),
@@ -309,6 +309,6 @@ def test_the_command_gives_json_and_takes_a_task(run: Callable[..., Any]) -> Non
 def test_the_command_says_what_is_wrong(run: Callable[..., Any]) -> None:
     assert run("--models", "j48")[::2] == (
         2,
-        "Error: 'j48' is not a model; there are 'tree', 'bayes', 'forest', 'svm', 'linear'.\n",
+        "Error: 'j48' is not a model; there are 'tree', 'bayes', 'forest', 'svm', 'linear', 'boosting'.\n",
     )
     assert run("--classify", "class", "--target", "class")[0] == 2

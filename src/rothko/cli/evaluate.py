@@ -37,12 +37,27 @@ def evaluate(
     unfiled: options.InPlaceOfPolicy,
     models: Annotated[
         str,
-        typer.Option("--models", help="Of tree, bayes, forest, svm, linear; all by default.", show_default=False),
+        typer.Option(
+            "--models", help="Of tree, bayes, forest, svm, linear, boosting; all by default.", show_default=False
+        ),
     ] = "",
     folds: Annotated[int, typer.Option("--folds", help="Parts of the cross-validation.")] = 10,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            help="Train and test on regions, or train on the release and test on exact records: regions or release.",
+            show_default="regions where there is a recoding",
+        ),
+    ] = None,
     regions: Annotated[
-        str, typer.Option("--regions", help="Regions as numbers: corners, midpoint, mean or sample.")
-    ] = "corners",
+        str | None,
+        typer.Option(
+            "--regions",
+            help="Ranges as numbers: corners, midpoint, mean or sample.",
+            show_default="corners; with release, midpoint",
+        ),
+    ] = None,
     target: Annotated[
         str | None, typer.Option("--target", help="One of the policy's targets; all by default.", show_default=False)
     ] = None,
@@ -66,6 +81,7 @@ def evaluate(
     """Train models on the original and on releases of it, and score them on records that neither has seen."""
     from rothko.cli import console
     from rothko.learn.evaluate import evaluate as train_and_score
+    from rothko.learn.evaluate import known_protocol
     from rothko.learn.regions import known_form
     from rothko.policy.policy import Policy
 
@@ -83,7 +99,8 @@ def evaluate(
             **words,
             models=options.names(models) or None,
             folds=folds,
-            regions=known_form(regions),
+            protocol=known_protocol(protocol),
+            regions=None if regions is None else known_form(regions),
             target=chosen,
             rows=None if rows is None else options.count("--rows", rows),
             seed=seed,
@@ -119,7 +136,10 @@ def _with_task(
 
 
 def _headline(found: Evaluation) -> str:
-    return f"{found.task} {found.target}: {found.folds} folds of {found.records:,} records, regions as {found.regions}"
+    of = f"{found.task} {found.target}: {found.folds} folds of {found.records:,} records"
+    if found.protocol == "regions":
+        return f"{of}, regions as {found.regions}"
+    return f"{of}, trained on the release, tested on exact records, ranges as {found.regions}"
 
 
 def _scores(found: Evaluation) -> Table:

@@ -1,11 +1,14 @@
-"""Model evaluation: what a model that learns from a release is worth (LeFevre et al. 2008, section 4.1).
+"""Model evaluation: what a model that learns from a release is worth.
 
-The protocol, for every fold of a cross-validation:
+For every fold of a cross-validation the records are divided into a training and a test part. There are two protocols:
 
-1. the records are divided into a training and a test part;
-2. φ is learned from the training part alone, and gives its regions;
-3. the same φ gives the regions of the test part;
-4. the model is trained on the regions of the training part and scored on those of the test part.
+``regions``  (LeFevre et al. 2008, section 4.1) φ is learned from the training part alone, and gives its regions; the
+             same φ gives those of the test part; the model is trained on the ones and scored on the others. So it goes
+             where new records come by the same φ.
+``release``  the training part is released, by any method; the model is trained on the rows of the release and scored on
+             the exact records of the test part. So it goes where a recipient knows whom to predict.
+
+How a model is shown labels and ranges is told in :mod:`rothko.learn.encoding`.
 
 Models that train on the original records, on the release and on that of another policy see the same folds, so their
 scores are compared fold by fold, with a paired t-test. The folds of a cross-validation share records, which makes that
@@ -17,33 +20,46 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Unpack
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, r2_score, roc_auc_score
+from threadpoolctl import threadpool_limits
 
+from rothko.data.domain import Domain
 from rothko.data.encode import counted
+from rothko.data.line import as_text
 from rothko.data.schema import columns_read, match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.data.typed import with_one_missing
+from rothko.engines.options import Memory
 from rothko.errors import InfeasibleError, InputError, PolicyError, nearest
 from rothko.flow import in_memory
-from rothko.learn.models import MODELS
-from rothko.learn.regions import Floats, Form, Original, Regions, known_form, place
+from rothko.learn.encoding import Encoding, Floats, View, Way
+from rothko.learn.models import MODELS, Make
+from rothko.learn.recipient import Released
+from rothko.learn.regions import Form, Original, Regions, known_form, place
+from rothko.methods.cluster.cluster import Cluster
 from rothko.mistakes import said
 from rothko.policy.asked import AnyPolicy, Asked
+from rothko.policy.decided import method_for
 from rothko.policy.policy import Policy
 from rothko.policy.words import Words, takes
 from rothko.progress import Progress, count_threads, silent
+from rothko.release.recoding.recoding import Recoding
 from rothko.workload import Classify, Regress
+from rothko.workload.tasks import models as predicting
 
 ORIGINAL = "original"
+Protocol = Literal["regions", "release"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 LARGEST = 1e150
 """Of a number that models predict: the squares of larger ones are no numbers any more."""
@@ -79,7 +95,9 @@ class Evaluation:
     left_out: int
     """Records without a target."""
     unplaced: Mapping[str, int]
-    """Method → test records that φ could not place, over all folds."""
+    """Method → test records that φ could not place, or with labels that were not there in training, over all folds."""
+    protocol: str
+    """``regions`` or ``release``."""
     regions: str
     folds: int
     seed: int
@@ -115,6 +133,7 @@ class Evaluation:
             "records": self.records,
             "left_out": self.left_out,
             "folds": self.folds,
+            "protocol": self.protocol,
             "regions": self.regions,
             "seed": self.seed,
             "unplaced": dict(self.unplaced),
@@ -140,7 +159,8 @@ def evaluate(
     *,
     models: Sequence[str] | None = None,
     folds: int = 10,
-    regions: Form = "corners",
+    protocol: Protocol | None = None,
+    regions: Form | None = None,
     target: str | None = None,
     methods: Mapping[str, Policy] | None = None,
     rows: int | None = None,
@@ -166,13 +186,17 @@ def evaluate(
         Names from :data:`rothko.learn.models.MODELS`; those that do not fit a target are left out. All by default.
     folds
         Into how many parts the records are divided, by label where there are labels.
+    protocol
+        ``regions``: train and test on the regions of a recoding. ``release``: train on the release, test on exact
+        records; every method can. By default regions where all that is compared has a recoding, else release.
     regions
-        How the regions of a release become numbers: see :mod:`rothko.learn.regions`.
+        How ranges become numbers: see :mod:`rothko.learn.regions`. By default corners for regions, and midpoint where
+        exact records are tested, which have no corners.
     target
         One of the policy's targets; all by default.
     methods
-        Name → policy, to be compared; by default the policy as ``release`` and, where its workload makes a difference,
-        the same by Median Mondrian as ``median``.
+        Name → policy, to be compared; by default the policy as ``release``, and the same without its workload: by
+        Median Mondrian as ``median``, or for cluster by itself as ``plain``.
     rows
         Evaluate on so many records, drawn at random; on all by default.
     progress
@@ -189,13 +213,17 @@ def evaluate(
     """
     asked = Asked.of(data, policy, words, csv=csv)
     policy = asked.settled(released=False)
-    form, threads = known_form(regions), count_threads(threads)
+    chosen_form = None if regions is None else known_form(regions)
+    protocol, threads = known_protocol(protocol), count_threads(threads)
     _least("folds", folds, 2)
     tasks = _tasks(policy, target)
     chosen = {id(task): _models(task, models) for task in tasks}
-    compared = {"release": policy, "median": _median(policy)} if methods is None else dict(methods)
+    compared = _compared(policy, protocol) if methods is None else dict(methods)
+    compared = {name: _to_train(_with_method(other, protocol)) for name, other in compared.items()}
+    if protocol is None:
+        protocol = "regions" if all(other.method.recodes for other in compared.values()) else "release"
+    form = _form(protocol, chosen_form)
     table = _read(asked.source, policy, rows, seed)
-    compared = {name: _to_train(other) for name, other in compared.items()}
     total = sum(folds * (1 + len(compared)) * len(chosen[id(task)]) for task in tasks)
     from rothko.kernels.compiling import told
 
@@ -209,7 +237,7 @@ def evaluate(
 
         report("evaluate", 0, total)
         return tuple(
-            _evaluate(table, policy, task, compared, chosen[id(task)], folds, form, seed, threads, step)
+            _evaluate(table, policy, task, compared, chosen[id(task)], folds, protocol, form, seed, threads, step)
             for task in tasks
         )
 
@@ -237,12 +265,7 @@ def recode(
     -------
     The numbers of the training and of the test part, and how many test records could not be placed.
     """
-    recoding = in_memory(open_source(train), policy, threads=threads).recoding
-    if recoding is None:
-        raise PolicyError(
-            f"{policy.method.name} with these options has no recoding, and test records cannot be placed; "
-            "choose a method that has one, such as mondrian with relaxed: false."
-        )
+    recoding = _recoding(train, policy, threads)
     known, asked = place(recoding, train), place(recoding, test)
     learned = Regions.of(train, recoding, features, classes=known)
     seeds = [seed] if isinstance(seed, int) else list(seed)
@@ -251,6 +274,79 @@ def recode(
         learned.numbers(test, regions, seed=[*seeds, 1], classes=asked),
         int(np.count_nonzero(asked < 0)),
     )
+
+
+class _Parts(NamedTuple):
+    """What a model is shown of a training and a test part."""
+
+    train: View
+    test: View
+    target: NDArray[Any]
+    """That of the training part."""
+    unknown: int
+    """Test records that nothing like them was there for in training."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """One fold of a cross-validation."""
+
+    train: pa.Table
+    test: pa.Table
+    task: Classify | Regress
+    target: NDArray[Any]
+    """That of the training part."""
+    domain: Domain
+    """The values of the target."""
+    features: list[str]
+    form: Form
+    seeds: tuple[int, ...]
+    threads: int
+
+    def original(self, policy: Policy) -> _Parts:
+        """Exact records in both parts."""
+        known = Original.of(self.train, policy, self.features)
+        return _Parts(known.view(self.train)[0], *self._tested(known, corners=False))
+
+    def by_regions(self, policy: Policy) -> _Parts:
+        """The regions of one recoding in both parts."""
+        recoding = _recoding(self.train, policy, self.threads)
+        known, asked = place(recoding, self.train), place(recoding, self.test)
+        learned = Regions.of(self.train, recoding, self.features, classes=known)
+        train = learned.view(self.train, self.form, seed=[*self.seeds, 0], classes=known)
+        test = learned.view(self.test, self.form, seed=[*self.seeds, 1], classes=asked)
+        return _Parts(train, test, self.target, int(np.count_nonzero(asked < 0)))
+
+    def by_release(self, policy: Policy) -> _Parts:
+        """The rows of a release, and exact records."""
+        release = in_memory(open_source(self.train), policy, threads=self.threads, recoding=False)
+        known = Original.of(self.train, policy, self.features)
+        rows = release.arrow
+        train = Released(known, self.form).view(rows, seed=[*self.seeds, 0])
+        tested, _, unknown = self._tested(known, corners=self.form == "corners")
+        return _Parts(train, tested, self._read(rows[self.task.target], policy), unknown)
+
+    def _tested(self, known: Original, *, corners: bool) -> tuple[View, NDArray[Any], int]:
+        test, unknown = known.view(self.test, corners=corners)
+        return test, self.target, unknown
+
+    def _read(self, column: pa.ChunkedArray, policy: Policy) -> NDArray[Any]:
+        """The target as it stands in a release."""
+        codes, own = counted(self.task.target, with_one_missing(self.task.target, column, policy.missing))
+        at = pc.index_in(as_text(own.values), value_set=self.domain.texts).to_numpy(zero_copy_only=False)
+        return _as_truth(self.task, np.asarray(at[codes], dtype=np.int64), self.domain)
+
+
+def _recoding(train: pa.Table, policy: Policy, threads: int) -> Recoding:
+    """φ, learned from the training part."""
+    recoding = in_memory(open_source(train), policy, threads=threads).recoding
+    if recoding is None:
+        raise PolicyError(
+            f"{policy.method.name} with these options has no recoding, and test records cannot be placed; train on "
+            f"the release and test on exact records ({said('--protocol', 'release')}), or choose a method that has "
+            "one, such as mondrian with relaxed: false."
+        )
+    return recoding
 
 
 def paired_t_test(scores: Floats, others: Floats) -> tuple[float, float]:
@@ -288,15 +384,16 @@ def _evaluate(
     policy: Policy,
     task: Classify | Regress,
     compared: Mapping[str, Policy],
-    models: Mapping[str, Callable[[int, int], Any]],
+    models: Mapping[str, tuple[Make, Way]],
     folds: int,
+    protocol: Protocol,
     form: Form,
     seed: int,
     threads: int,
     step: Callable[[], None],
 ) -> Evaluation:
     """All folds of one target."""
-    table, truth, left_out = _with_target(table, task, policy)
+    table, truth, domain, left_out = _with_target(table, task, policy)
     fold = deal(truth if isinstance(task, Classify) else None, len(truth), folds, seed)
     _enough(task, truth, fold, folds)
     features = list(policy.quasi_identifiers if task.features is None else task.features)
@@ -305,22 +402,24 @@ def _evaluate(
     for i in range(folds):
         parts = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
         train, test = (table.take(pa.array(part)) for part in parts)
-        original = Original.of(train, _to_train(policy), features)
-        numbers = {ORIGINAL: (original.numbers(train), original.numbers(test))}
+        one = _Fold(train, test, task, truth[parts[0]], domain, features, form, (seed, i), threads)
+        shown = {ORIGINAL: one.original(_to_train(policy))}
         for name, other in compared.items():
             try:
-                *both, lost = recode(
-                    train, test, other, features=features, regions=form, seed=[seed, i], threads=threads
-                )
+                shown[name] = one.by_regions(other) if protocol == "regions" else one.by_release(other)
             except InfeasibleError as error:
                 raise InfeasibleError(
                     f"Fold {i + 1} of {folds}, with {len(parts[0])} training records: {error}"
                 ) from None
-            numbers[name] = both[0], both[1]
-            unplaced[name] += lost
-        for method, (known, asked) in numbers.items():
-            for model, make in models.items():
-                found = _score(make(seed, threads), task, known, truth[parts[0]], asked, truth[parts[1]])
+            unplaced[name] += shown[name].unknown
+        for method, seen in shown.items():
+            numbers: dict[Way, tuple[Floats, Floats]] = {}
+            for model, (make, way) in models.items():
+                if way not in numbers:
+                    encoding = Encoding.learned(seen.train, seen.target, way, labels=isinstance(task, Classify))
+                    numbers[way] = encoding.numbers(seen.train), encoding.numbers(seen.test)
+                known, asked = numbers[way]
+                found = _score(make(seed, threads), task, known, seen.target, asked, truth[parts[1]], threads)
                 for metric, score in found.items():
                     scores.setdefault((model, method, metric), []).append(score)
                 step()
@@ -333,6 +432,7 @@ def _evaluate(
         records=len(truth),
         left_out=left_out,
         unplaced=unplaced,
+        protocol=protocol,
         regions=form,
         folds=folds,
         seed=seed,
@@ -340,15 +440,21 @@ def _evaluate(
 
 
 def _score(
-    estimator: Any, task: Classify | Regress, known: Floats, labels: NDArray[Any], asked: Floats, truth: NDArray[Any]
+    estimator: Any,
+    task: Classify | Regress,
+    known: Floats,
+    labels: NDArray[Any],
+    asked: Floats,
+    truth: NDArray[Any],
+    threads: int,
 ) -> dict[str, float]:
     """Train a model on some records and score it on others."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(threads):
         # A model that has not quite converged is scored as it is.
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(known, labels)
-    guess = estimator.predict(asked)
-    return {name: float(score(truth, guess, estimator, asked)) for name, score in SCORES[task.name].items()}
+        guess = estimator.predict(asked)
+        return {name: float(score(truth, guess, estimator, asked)) for name, score in SCORES[task.name].items()}
 
 
 def _auc(truth: NDArray[Any], guess: NDArray[Any], estimator: Any, asked: Floats) -> float:
@@ -404,22 +510,53 @@ def _tasks(policy: Policy, target: str | None) -> list[Classify | Regress]:
     return chosen
 
 
-def _models(task: Classify | Regress, names: Sequence[str] | None) -> dict[str, Callable[[int, int], Any]]:
-    """The models asked for that fit a task."""
+def _models(task: Classify | Regress, names: Sequence[str] | None) -> dict[str, tuple[Make, Way]]:
+    """The models asked for that fit a task, and how they are shown labels."""
     for name in names or ():
         if name not in MODELS:
             raise InputError(f"{name!r} is not a model; {nearest(name, MODELS)}")
-    asked = {name: getattr(MODELS[name], task.name) for name in dict.fromkeys(MODELS if names is None else names)}
-    fitting = {name: make for name, make in asked.items() if make is not None}
+    asked = {name: MODELS[name] for name in dict.fromkeys(MODELS if names is None else names)}
+    made = {name: (getattr(model, task.name), model.labels) for name, model in asked.items()}
+    fitting = {name: (make, way) for name, (make, way) in made.items() if make is not None}
     if not fitting:
         able = ", ".join(name for name, model in MODELS.items() if getattr(model, task.name) is not None)
         raise InputError(f"No model that is asked for can {task.describe()}; there are {able}.")
     return fitting
 
 
-def _median(policy: Policy) -> Policy:
-    """The same policy by Median Mondrian: no workload to cut for."""
-    return policy.but(workload=(), method="mondrian")
+def known_protocol(protocol: str | None) -> Protocol | None:
+    """One of the protocols, or an error that names them."""
+    for known in PROTOCOLS:
+        if protocol == known:
+            return known
+    if protocol is None:
+        return None
+    raise InputError(f"{protocol!r} is not a protocol; {nearest(str(protocol), PROTOCOLS)}")
+
+
+def _form(protocol: Protocol, form: Form | None) -> Form:
+    """How ranges become numbers, where it is not said: exact records have no corners."""
+    if form == "mean" and protocol == "release":
+        raise InputError(
+            "regions as mean needs the means of regions, which a recipient of ranges does not have; with protocol "
+            "release choose midpoint, corners or sample."
+        )
+    return form or ("corners" if protocol == "regions" else "midpoint")
+
+
+def _compared(policy: Policy, protocol: Protocol | None) -> dict[str, Policy]:
+    """The policy, and the same with no workload to make classes for: by Median Mondrian, or by cluster itself."""
+    method = _with_method(policy, protocol).method
+    if isinstance(method, Cluster):
+        others = [task for task in policy.workload if task not in predicting(policy.workload)]
+        return {"release": policy, "plain": policy.but(workload=others, method=method)}
+    return {"release": policy, "median": policy.but(workload=(), method="mondrian")}
+
+
+def _with_method(policy: Policy, protocol: Protocol | None) -> Policy:
+    """The policy with a method in place of ``auto``; the tasks that it makes no classes for are left to the models."""
+    method = method_for(policy, Memory.name, recoding=protocol == "regions")
+    return policy.but(method=method, workload=[task for task in policy.workload if isinstance(task, method.takes)])
 
 
 def _to_train(policy: Policy) -> Policy:
@@ -438,8 +575,10 @@ def _read(source: Source, policy: Policy, rows: int | None, seed: int) -> pa.Tab
     return table.take(pa.array(np.sort(drawn)))
 
 
-def _with_target(table: pa.Table, task: Classify | Regress, policy: Policy) -> tuple[pa.Table, NDArray[Any], int]:
-    """The records that have a target, the target as codes or numbers, and how many have none."""
+def _with_target(
+    table: pa.Table, task: Classify | Regress, policy: Policy
+) -> tuple[pa.Table, NDArray[Any], Domain, int]:
+    """The records that have a target, the target as codes or numbers, its values, and how many records have none."""
     column = with_one_missing(task.target, table[task.target], policy.missing)
     there = column.is_valid().to_numpy(zero_copy_only=False)
     left_out = int(np.count_nonzero(~there))
@@ -449,8 +588,12 @@ def _with_target(table: pa.Table, task: Classify | Regress, policy: Policy) -> t
     if not len(column):
         raise InputError(f"Column {task.target!r} is missing in every record; there is nothing to predict.")
     codes, domain = counted(task.target, column)
-    # The numbers that the recoding is made for: text counts as a number where all of it is.
-    return table, domain.numbers[codes] if isinstance(task, Regress) else codes, left_out
+    return table, _as_truth(task, codes, domain), domain, left_out
+
+
+def _as_truth(task: Classify | Regress, codes: NDArray[np.integer], domain: Domain) -> NDArray[Any]:
+    """Codes of labels, or the numbers that classes are made for: text counts as a number where all of it is."""
+    return domain.numbers[codes] if isinstance(task, Regress) else codes
 
 
 def _enough(task: Classify | Regress, truth: NDArray[Any], fold: NDArray[np.int64], folds: int) -> None:

@@ -14,6 +14,7 @@ forest    40 random trees                                         the same
 svm       SMO, linear kernel, C = 1, attributes scaled to 0 … 1   the same scaling and C; squared hinge, one against
                                                                   the rest
 linear    linear regression                                       the same; for labels logistic regression
+boosting  —                                                       gradient boosting over histograms
 ========  ======================================================  =================================================
 """
 
@@ -27,7 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.pipeline import make_pipeline
@@ -35,6 +41,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rothko.learn.encoding import Way
 
 Floats = NDArray[np.float64]
 Make = Callable[[int, int], Any]
@@ -49,6 +57,8 @@ class Model:
 
     classify: Make | None
     regress: Make | None
+    labels: Way = "effects"
+    """How labels become numbers for it: see :mod:`rothko.learn.encoding`."""
 
 
 class MdlDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -242,10 +252,16 @@ MODELS: dict[str, Model] = {
     "svm": Model(
         classify=lambda seed, _: make_pipeline(MinMaxScaler(), LinearSVC(random_state=seed, max_iter=10_000)),
         regress=None,
+        labels="shares",
     ),
     "linear": Model(
         classify=lambda *_: make_pipeline(StandardScaler(), LogisticRegression(max_iter=10_000)),
         regress=lambda *_: make_pipeline(StandardScaler(), LinearRegression()),
+        labels="shares",
+    ),
+    "boosting": Model(
+        classify=lambda seed, _: HistGradientBoostingClassifier(random_state=seed),
+        regress=lambda seed, _: HistGradientBoostingRegressor(random_state=seed),
     ),
 }
 """Name on the command line → model."""

@@ -11,13 +11,17 @@ publishes for it: the smallest box around its training records, and the whole no
 as ``*`` or as missing is the whole line, and so is everything about a record that φ cannot place.
 
 Features that are released as they are go beside the regions, one number each.
+
+That is how a recoding gives numbers by itself, as in :class:`rothko.learn.anonymizer.Anonymizer`. Where a model is
+evaluated, labels have no place on a line: its *view* of records keeps them as labels, and
+:mod:`rothko.learn.encoding` makes numbers of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -25,17 +29,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.encode import encode, rank
-from rothko.data.line import Line, as_text
+from rothko.data.line import Kind, Line, as_text
 from rothko.data.typed import typed, with_one_missing
 from rothko.errors import InputError, nearest
+from rothko.learn.encoding import Feature, Floats, Labels, Numbers
 from rothko.metrics.published import shown_by
 from rothko.policy.policy import Policy
 from rothko.release.recoding.recoding import ColumnRecoding, Recoding
 
 Form = Literal["corners", "midpoint", "mean", "sample"]
 FORMS: tuple[Form, ...] = get_args(Form)
-
-Floats = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.number)
 
 _DAYS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
@@ -50,13 +54,17 @@ class Points:
     low: float
     high: float
     """The smallest and the largest number in the training part."""
+    ordered: bool = False
+    """Whether labels have an order, so that their place is a number."""
+    missing: bool = False
+    """Whether there are missing values in the training part: one more label."""
 
     @classmethod
-    def of(cls, name: str, values: pa.Array) -> Points:
+    def of(cls, name: str, values: pa.Array, *, ordered: bool = False, missing: bool = False) -> Points:
         """The numbers of a line, given its values in order."""
         numbers = line_numbers(values)
         labels = None if _own_numbers(values) is not None else as_text(values)
-        return cls(name, labels, *_ends(numbers))
+        return cls(name, labels, *_ends(numbers), ordered, missing)
 
     def numbers(self, column: pa.ChunkedArray) -> Floats:
         """The number of every record; the middle of the line for a missing or unknown value."""
@@ -66,10 +74,26 @@ class Points:
                 raise InputError(f"Column {self.name!r} holds text, and numbers were learned.")
             found = np.full(len(one), np.nan) if one.null_count == len(one) else as_numbers(one)
         else:
-            text = one.dictionary_decode() if pa.types.is_dictionary(one.type) else one
-            place = pc.index_in(as_text(text), value_set=self.labels)
-            found = place.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            found = self._places(one).cast(pa.float64()).to_numpy(zero_copy_only=False)
         return np.where(np.isfinite(found), found, middle(self.low, self.high))
+
+    def feature(self, column: pa.ChunkedArray) -> tuple[Feature, NDArray[np.bool_]]:
+        """The same as a model is shown it, and which records have a label that is not known: any may be theirs."""
+        if self.labels is None or self.ordered:
+            return Numbers(self.numbers(column)[:, None]), np.zeros(len(column), dtype=np.bool_)
+        one = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+        size = len(self.labels) + self.missing
+        code = pc.fill_null(self._places(one), -1).to_numpy(zero_copy_only=False)
+        absent = pc.is_null(one).to_numpy(zero_copy_only=False)
+        if self.missing:
+            code = np.where(absent, len(self.labels), code)
+        unknown = code < 0
+        low, high = np.where(unknown, 0, code), np.where(unknown, max(size - 1, 0), code)
+        return Labels.between(max(size, 1), low, high), unknown & ~absent
+
+    def _places(self, values: pa.Array) -> pa.Array:
+        text = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        return pc.index_in(as_text(text), value_set=self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +102,32 @@ class Original:
 
     policy: Policy
     points: tuple[Points, ...]
+    lines: Mapping[str, Line]
+    """Those of the quasi-identifiers."""
 
     @classmethod
     def of(cls, table: pa.Table, policy: Policy, features: Sequence[str]) -> Original:
         """Learn lines and labels from a training table."""
-        lines = {line.name: line.values for line in encode(typed(table, policy), policy).lines}
-        plain = _plain_values(table, policy, [name for name in features if name not in lines])
-        return cls(policy, tuple(Points.of(name, (lines | plain)[name]) for name in features))
+        lines = {line.name: line for line in encode(typed(table, policy), policy).lines}
+        plain = _plain_points(table, policy, [name for name in features if name not in lines])
+        points = plain | {name: _points_of(line) for name, line in lines.items()}
+        return cls(policy, tuple(points[name] for name in features), lines)
+
+    def view(self, table: pa.Table, *, corners: bool = False) -> tuple[list[Feature], int]:
+        """What a model is shown of exact records, and how many of them have a label that was not there in training.
+
+        With ``corners`` a number is a region that begins and ends with it.
+        """
+        quasi = typed(table, _only(self.policy, self.policy.quasi_identifiers))
+        found: list[Feature] = []
+        unknown = np.zeros(table.num_rows, dtype=np.bool_)
+        for point in self.points:
+            feature, strange = point.feature(_column(point, table, quasi, self.policy))
+            if corners and isinstance(feature, Numbers) and point.name in self.lines:
+                feature = Numbers(np.repeat(feature.values, 2, axis=1))
+            found.append(feature)
+            unknown |= strange
+        return found, int(np.count_nonzero(unknown))
 
     def numbers(self, table: pa.Table) -> Floats:
         """(records, features)."""
@@ -107,6 +150,12 @@ class Regions:
     """(classes + 1, names): the mean of its training records."""
     whole: NDArray[np.bool_]
     """Whether an attribute takes whole numbers only."""
+    labels: NDArray[np.int64]
+    """How many labels an attribute has, with that of missing; 0 where it is a number."""
+    first: NDArray[np.int64]
+    """(classes + 1, names): the code of the first label that each region leaves open."""
+    last: NDArray[np.int64]
+    """(classes + 1, names): that of the last one."""
     plain: tuple[Points, ...]
     """The features that are released as they are."""
 
@@ -136,23 +185,27 @@ class Regions:
         counts = [a.parts if by_line is not None else recoding.classes for a in recoding.attributes]
         chosen = policy.quasi_identifiers if features is None else tuple(features)
         at = [i for i, line in enumerate(encoded.lines) if line.name in chosen]
-        ends, means = [], []
+        ends, means, left = [], [], []
         for i in at:
             line, codes, owner = encoded.lines[i], encoded.codes[i], classes if by_line is None else by_line[i]
             low, high = _boxes(codes, owner, counts[i])
             rows = max(counts) + 1
             ends.append(tuple(_padded(end, rows) for end in _region(line, low, high)))
             means.append(_padded(_means(line, codes, owner, low, high), rows))
+            left.append(tuple(_padded(end, rows) for end in _open(line, low, high)))
         names = tuple(encoded.lines[i].name for i in at)
-        plain = _plain_values(table, policy, [name for name in chosen if name not in policy.quasi_identifiers])
+        plain = _plain_points(table, policy, [name for name in chosen if name not in policy.quasi_identifiers])
         return cls(
             recoding=recoding,
             names=names,
             low=_beside([begin for begin, _ in ends], max(counts) + 1),
             high=_beside([end for _, end in ends], max(counts) + 1),
             mean=_beside(means, max(counts) + 1),
-            whole=np.array([_takes_whole_numbers(encoded.lines[i].values) for i in at], dtype=np.bool_),
-            plain=tuple(Points.of(name, values) for name, values in plain.items()),
+            whole=np.array([takes_whole_numbers(encoded.lines[i].values) for i in at], dtype=np.bool_),
+            labels=np.array([encoded.lines[i].size if is_label(encoded.lines[i]) else 0 for i in at], dtype=np.int64),
+            first=_beside([begin for begin, _ in left], max(counts) + 1),
+            last=_beside([end for _, end in left], max(counts) + 1),
+            plain=tuple(plain.values()),
         )
 
     def columns(self, form: Form) -> list[str]:
@@ -184,13 +237,29 @@ class Regions:
         if form == "corners":
             columns = [end[:, i] for i in range(len(self.names)) for end in (low, high)]
         elif form == "sample":
-            drawn = self._draw(low, high, np.random.default_rng(seed))
+            drawn = draw(low, high, self.whole, np.random.default_rng(seed))
             columns = [drawn[:, i] for i in range(len(self.names))]
         else:
             numbers = self.mean if form == "mean" else middle(self.low, self.high)
             columns = [numbers[rows[i], i] for i in range(len(self.names))]
         plain = [_points(point, table, table, self.recoding.policy) for point in self.plain]
         return _beside(columns + plain, table.num_rows)
+
+    def view(
+        self, table: pa.Table, form: Form, *, seed: int | Sequence[int] = 0, classes: NDArray[np.int32] | None = None
+    ) -> list[Feature]:
+        """What a model is shown of every record of a table; see :meth:`numbers`."""
+        rows = self._rows(table, classes)
+        numbers = self.numbers(table, form, seed=seed, classes=classes)
+        width = 2 if form == "corners" else 1
+        found: list[Feature] = []
+        for i, size in enumerate(self.labels.tolist()):
+            if size:
+                found.append(Labels.between(size, self.first[rows[i], i], self.last[rows[i], i]))
+            else:
+                found.append(Numbers(numbers[:, i * width : (i + 1) * width]))
+        policy = self.recoding.policy
+        return found + [point.feature(_column(point, table, table, policy))[0] for point in self.plain]
 
     def _rows(self, table: pa.Table, classes: NDArray[np.int32] | None) -> Sequence[NDArray[np.int32]]:
         """Of each quasi-identifier: where the region of every record stands; -1 for one that cannot be placed.
@@ -203,16 +272,22 @@ class Regions:
         found = self.recoding.parts(typed(table, _only(policy, policy.quasi_identifiers)))
         return [found[i] for i, attribute in enumerate(self.recoding.attributes) if attribute.name in self.names]
 
-    def _draw(self, low: Floats, high: Floats, stream: np.random.Generator) -> Floats:
-        """A point in the region of each record; one that the attribute can take."""
-        share = stream.random(low.shape)
-        steps = np.minimum(np.floor(share * (high - low + 1)), high - low)
-        return low + np.where(self.whole, steps, share * (high - low))
+
+def draw(low: Floats, high: Floats, whole: NDArray[np.bool_] | bool, stream: np.random.Generator) -> Floats:
+    """A point in the region of each record; a whole number where an attribute takes no others."""
+    share = stream.random(low.shape)
+    steps = np.minimum(np.floor(share * (high - low + 1)), high - low)
+    return np.asarray(low + np.where(whole, steps, share * (high - low)))
 
 
 def place(recoding: Recoding, table: pa.Table) -> NDArray[np.int32]:
     """The class of each record of a table that is not typed yet; -1 for one that cannot be placed."""
     return recoding.place(typed(table, _only(recoding.policy, recoding.policy.quasi_identifiers)))
+
+
+def is_label(line: Line) -> bool:
+    """Whether the values of a line have no order of their own, so that their place on it says nothing."""
+    return line.kind is not Kind.ORDERED and _own_numbers(line.values) is None and line.size > 0
 
 
 def known_form(form: str) -> Form:
@@ -264,7 +339,7 @@ def _own_numbers(values: pa.Array) -> Floats | None:
     return numbers if (numbers[1:] >= numbers[:-1]).all() else None
 
 
-def _takes_whole_numbers(values: pa.Array) -> bool:
+def takes_whole_numbers(values: pa.Array) -> bool:
     """Whether only whole numbers can occur: places, integers, days, and true or false."""
     kind = values.type
     counts = pa.types.is_integer(kind) or pa.types.is_date(kind) or pa.types.is_boolean(kind)
@@ -286,9 +361,15 @@ def _boxes(
     return np.minimum.reduceat(held, starts), np.maximum.reduceat(held, starts)
 
 
-def _padded(numbers: Floats, rows: int) -> Floats:
+def _padded(numbers: NDArray[Number], rows: int) -> NDArray[Number]:
     """Numbers of which the last, that of the whole line, is repeated up to so many."""
-    return np.append(numbers, np.full(rows - len(numbers), numbers[-1]))
+    return np.append(numbers, np.full(rows - len(numbers), numbers[-1], dtype=numbers.dtype))
+
+
+def _open(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first and the last code that what a class shows leaves open, and those of the whole line after them."""
+    shown = shown_by(line, "range", (), (low, high), None)
+    return np.append(shown.low, 0), np.append(shown.high, max(line.size - 1, 0))
 
 
 def _region(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[Floats, Floats]:
@@ -317,16 +398,28 @@ def _means(
     return first + np.append(np.where(high == line.missing_code, table, means), table)
 
 
-def _plain_values(table: pa.Table, policy: Policy, names: Sequence[str]) -> dict[str, pa.Array]:
-    """The distinct values, in order, of columns that are released as they are."""
-    ranks = np.empty(table.num_rows, dtype=np.int32)
-    return {name: rank(with_one_missing(name, table[name], policy.missing), ranks) for name in names}
+def _plain_points(table: pa.Table, policy: Policy, names: Sequence[str]) -> dict[str, Points]:
+    """Columns that are released as they are, by their distinct values in order."""
+    ranks, found = np.empty(table.num_rows, dtype=np.int32), {}
+    for name in names:
+        column = with_one_missing(name, table[name], policy.missing)
+        found[name] = Points.of(name, rank(column, ranks), missing=column.null_count > 0)
+    return found
+
+
+def _points_of(line: Line) -> Points:
+    return Points.of(line.name, line.values, ordered=line.kind is Kind.ORDERED, missing=line.missing)
 
 
 def _points(point: Points, table: pa.Table, quasi: pa.Table, policy: Policy) -> Floats:
+    return point.numbers(_column(point, table, quasi, policy))
+
+
+def _column(point: Points, table: pa.Table, quasi: pa.Table, policy: Policy) -> pa.ChunkedArray:
+    """The column of a feature, with null for every missing value."""
     if point.name in policy.quasi_identifiers:
-        return point.numbers(quasi[point.name])
-    return point.numbers(with_one_missing(point.name, table[point.name], policy.missing))
+        return quasi[point.name]
+    return with_one_missing(point.name, table[point.name], policy.missing)
 
 
 def _only(policy: Policy, names: Sequence[str]) -> Policy:
@@ -334,5 +427,5 @@ def _only(policy: Policy, names: Sequence[str]) -> Policy:
     return policy.model_copy(update={"columns": {name: policy.columns[name] for name in names}})
 
 
-def _beside(columns: Sequence[Floats], rows: int) -> Floats:
-    return np.column_stack(columns) if columns else np.empty((rows, 0))
+def _beside(columns: Sequence[NDArray[Number]], rows: int) -> NDArray[Number]:
+    return np.column_stack(columns) if columns else np.empty((rows, 0))  # type: ignore[return-value]
