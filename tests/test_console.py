@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,6 +122,18 @@ def test_a_statistics_file(desk: Desk, made: Made) -> None:
     made("generate patients -n 300 -o patients.csv")
     pyreadstat.write_sav(pd.read_csv(desk.folder / "patients.csv"), desk.folder / "survey.sav")
     assert desk.follow(page("how-to/statistics-files.md")) == 2
+
+
+def test_a_pipe(desk: Desk, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    made("generate patients -n 300 -o patients.csv")
+    (desk.folder / "policy.yaml").write_text(next(blocks((ROOT / "README.md").read_text("utf-8"), "yaml")))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    (desk.folder / "patients.csv.gz").write_bytes(gzip.compress((desk.folder / "patients.csv").read_bytes()))
+    [block] = blocks(page("how-to/pipes.md"), "console")
+    lines = "\n".join(line.removeprefix("$ ") for line in block.splitlines())
+    ran = subprocess.run(["bash", "-c", f"set -eo pipefail\n{lines}"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, "300 records in" in ran.stdout) == (0, True), ran.stderr
+    assert (desk.folder / "patients.certificate.json").is_file()
 
 
 def test_a_release_for_a_use(desk: Desk) -> None:

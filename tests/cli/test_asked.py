@@ -75,7 +75,7 @@ def test_verbose_is_a_line_for_each_stage_where_there_is_no_terminal(rothko: Rot
     ("command", "kind", "code"),
     [
         (("anonymize", "nobody.csv", *QUICK, "--out", "out"), "InputError", 2),
-        (("anonymize", "people.csv", *QUICK, "--out", "-"), "OutputError", 2),
+        (("anonymize", "people.csv", *QUICK, "--out", "out.doc"), "OutputError", 2),
         (("anonymize", "people.csv", "--qi", "age,city", "--k", "400", "--out", "out"), "InfeasibleError", 3),
         (("check", "people.csv", "--policy", "people.csv"), "PolicyError", 2),
         (("apply", "nothing", "people.csv", "--out", "x.csv"), "InputError", 2),

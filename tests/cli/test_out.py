@@ -34,7 +34,7 @@ def _people(folder: Path, rothko: Rothko) -> None:
     assert rothko(*ANONYMIZE.split(), "--out", "fine.csv").code == 0
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"anonymize", "apply"}))
 def test_standard_output_is_refused_before_the_work(name: str, rothko: Rothko, folder: Path) -> None:
     before = sorted(os.listdir(folder))
     ran = rothko(*COMMANDS[name].split(), "-")

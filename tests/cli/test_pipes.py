@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
+import json
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -168,3 +171,89 @@ def test_python_says_that_a_pipe_is_one(folder: Path) -> None:
     os.mkfifo("people.csv")
     with pytest.raises(rk.errors.InputError, match="is a pipe or a device, which can be read only once"):
         rk.draft("people.csv")
+
+
+# ── Out again
+
+
+def test_a_release_to_standard_output(rothko: Rothko, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    stdin(monkeypatch, FORMS["csv"])
+    ran = rothko("anonymize", "-", *QUICK, "--out", "-", "--certificate", "proof.json")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("age,disease\n")
+    assert ran.out.count("\n") == 61
+    assert "verified on the written bytes" in ran.err
+    assert ran.err.splitlines()[-1] == "proof.json"
+    told = json.loads(Path("proof.json").read_text())
+    assert told["file_sha256"] == hashlib.sha256(ran.out.encode()).hexdigest()
+    assert sorted(os.listdir()) == ["proof.json", "tmp"]  # neither a recoding nor a report is left
+
+
+def test_a_release_to_standard_output_without_a_certificate(rothko: Rothko, folder: Path) -> None:
+    Path("people.csv").write_bytes(FORMS["csv"])
+    ran = rothko("anonymize", "people.csv", *QUICK, "--method", "mondrian", "--out", "-", "--format", "tsv",
+                 "--recoding", "hidden/")  # fmt: skip
+    assert (ran.code, ran.out.startswith("age\tdisease\n")) == (0, True), ran.err
+    assert "Nothing is kept of its certificate; --certificate names a file for it." in ran.err
+    assert ran.err.splitlines()[-1] == "hidden/recoding.json"
+    again = rothko("apply", "hidden", "people.csv", "--out", "-")
+    assert (again.code, again.out.count("\n"), "60 records in" in again.err) == (0, 61, True), again.err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--json",), "--json does not go with --out -"),
+        (("--report",), "--report does not go with --out -"),
+        (("--parts", "64MB"), "--parts does not go with --out -"),
+        (("--format", "xml"), "--format must be one of csv, tsv, parquet, arrow, not 'xml'."),
+        (("--certificate", "people.csv"), "people.csv"),
+        (("--k", "1000"), "cannot meet k-anonymity"),
+    ],
+)
+def test_nothing_goes_to_standard_output_where_something_is_wrong(
+    options: tuple[str, ...], says: str, rothko: Rothko, folder: Path
+) -> None:
+    Path("people.csv").write_bytes(FORMS["csv"])
+    ran = rothko("anonymize", "people.csv", *QUICK, "--out", "-", *options)
+    assert ran.code in (2, 3)
+    assert says in ran.out + ran.err
+    assert "age,disease" not in ran.out
+    assert sorted(os.listdir()) == ["people.csv", "tmp"]
+
+
+@pytest.mark.parametrize("option", [("--format", "csv"), ("--certificate", "c.json")])
+def test_what_goes_with_standard_output_alone(option: tuple[str, str], rothko: Rothko, folder: Path) -> None:
+    Path("people.csv").write_bytes(FORMS["csv"])
+    ran = rothko("anonymize", "people.csv", *QUICK, "--out", "out/", *option)
+    assert (ran.code, f"{option[0]} goes with --out -" in ran.err) == (2, True), ran.err
+
+
+def test_binary_is_not_sent_to_a_terminal(rothko: Rothko, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    Path("people.csv").write_bytes(FORMS["csv"])
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
+    ran = rothko("anonymize", "people.csv", *QUICK, "--out", "-", "--format", "parquet")
+    assert (ran.code, "A terminal cannot show parquet" in ran.err) == (2, True), ran.err
+
+
+def test_a_reader_that_has_seen_enough(folder: Path) -> None:
+    """In processes of their own: a release that is larger than a pipe, of which two lines are read."""
+    rows = "".join(f"{i % 9},{'x' * 200}\n" for i in range(2000))
+    Path("many.csv").write_text("age,disease\n" + rows)
+    command = [sys.executable, "-m", "rothko", "anonymize", "many.csv", *QUICK, "--method", "mondrian", "--out", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        assert run.stdout.readline() == "age,disease\n"
+        run.stdout.close()
+        said = run.stderr.read()
+        assert (run.wait(60), "Traceback" in said, "Broken" in said) == (0, False, False), said
+
+
+@pytest.mark.parametrize("packed", ["bz2", "zstd"])
+def test_packed_text(packed: str, rothko: Rothko, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, packed) as stream:
+        stream.write(FORMS["csv"])
+    stdin(monkeypatch, sink.getvalue().to_pybytes())
+    assert "60 records" in rothko("check", "-", *QUICK).out

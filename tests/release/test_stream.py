@@ -443,13 +443,13 @@ def test_kept_columns_of_a_text_file_get_their_types_where_there_are_types(spill
     late = ["7" if i < ROWS - 1 else "7.5" for i in range(ROWS)]
     table = table.set_column(table.column_names.index("visits"), "visits", pa.array(late))
     run = driver(policy(), table)
-    run.source = replace(run.source, path=tmp_path / "people.csv")
+    run.source = replace(run.source, path=tmp_path / "people.csv", text=True)
     saved = run.stream(spill).save(tmp_path / "out.parquet")
     assert pq.read_schema(saved.data).field("visits").type == pa.float64()
     assert pq.read_schema(saved.data).field("disease").type == pa.string()
     saved = run.stream(spill).save(tmp_path / "1.csv")
     assert Counter(read(saved.data)["visits"].to_pylist()) == Counter(late)
-    run.source = replace(run.source, path=tmp_path / "people.csv")
+    run.source = replace(run.source, path=tmp_path / "people.csv", text=True)
     with run.stream(spill).store() as release:
         assert release.arrow.schema.field("visits").type == pa.string()
         assert pq.read_schema(release.save(tmp_path / "2.parquet").data).field("visits").type == pa.float64()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rothko.cli import options
+from rothko.cli import options, pipes
 from rothko.cli.groups import grouped
 from rothko.cli.pipes import files
 from rothko.errors import InputError
@@ -32,7 +32,7 @@ def anonymize(
             "--out",
             "-o",
             metavar="<path>",
-            help="A file (.parquet, .csv, .tsv, .arrow) or a folder.",
+            help="A file (.parquet, .csv, .tsv, .arrow) or a folder; - is standard output.",
             show_default=False,
         ),
     ],
@@ -128,6 +128,16 @@ def anonymize(
             show_default="one file",
         ),
     ] = None,
+    form: options.Form = None,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            "--certificate",
+            metavar="<path>",
+            help="With --out -: where the certificate goes, a .json file.",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -148,10 +158,20 @@ def anonymize(
     from rothko.policy.decided import method_for
     from rothko.policy.draft import as_policy
     from rothko.policy.opened import where_it_lies
-    from rothko.release.place import place_of
+    from rothko.release.place import claim_files, place_of
+    from rothko.release.staging import staging
 
     if recoding is not None and no_recoding:
         raise InputError("--recoding and --no-recoding exclude each other; give one of them.")
+    piped = out == "-"
+    if not piped and (form is not None or certificate is not None):
+        raise InputError(f"{'--format' if form is not None else '--certificate'} goes with --out -, standard output.")
+    if piped:
+        if as_json or report or parts is not None:
+            what = "--json" if as_json else "--report" if report else "--parts"
+            raise InputError(f"{what} does not go with --out -: standard output has the release, and nothing else.")
+        out, report, no_recoding = str(pipes.standard_output(form or "csv")), False, recoding is None
+    claimed = claim_files([] if certificate is None else [certificate], overwrite=overwrite, inputs=files(data))
     csv = text.options()
     words = unfiled.words() | options.workload(classify, regress, select, aggregate)
     own = option or relaxed or minimum_gain is not None or force
@@ -166,6 +186,9 @@ def anonymize(
     asked = _with_options(table.policy, given)
     to_be = recoding is not None
     makes = method_for(asked, engine, recoding=to_be)
+    if piped and (makes.two_tables or there is not data):
+        what = "anatomy writes two tables" if makes.two_tables else "engine spark writes several files"
+        raise InputError(f"Standard output takes one file, and {what}; name a folder.")
     place = place_of(
         out, next(iter(files(data)), None), asked,
         recoding=False if no_recoding or not makes.recodes else recoding or True, two_tables=makes.two_tables,
@@ -184,7 +207,14 @@ def anonymize(
         told("save", 0, 1)
         saved = release.save(place)
         told("save", 1, 1)
-    _show(saved, as_json)
+    if piped and certificate is not None:
+        with staging(claimed) as stage:
+            stage.write(Path(certificate), saved.certificate_path.read_text(encoding="utf-8"))
+            stage.commit()
+        saved = saved._replace(certificate_path=Path(certificate))
+    _show(saved, as_json, piped=piped)
+    if piped:
+        pipes.send(saved.data)
 
 
 def _tell_roles(named: Policy, settled: Policy) -> None:
@@ -208,34 +238,42 @@ def _with_options(policy: Policy, given: dict[str, Any]) -> Policy:
     return policy.but(method={method.name: {p.name: getattr(method, p.name) for p in fields(method)} | given})
 
 
-def _show(saved: Saved[Certificate], as_json: bool) -> None:
-    """The verdict, as the certificate of the written bytes has it."""
+def _show(saved: Saved[Certificate], as_json: bool, *, piped: bool) -> None:
+    """The verdict, as the certificate of the written bytes has it; on standard error where these go to the other."""
     from rothko.cli import console
     from rothko.data.address import address
 
     if as_json:
         console.json(saved.certificate.to_dict())
         return
+    to = console.err if piped else console.out
     certificate = saved.certificate
-    console.out.print(console.requirements(certificate.verification))
-    console.out.print()
-    console.out.print(console.losses(certificate.loss))
-    console.out.print()
+    to.print(console.requirements(certificate.verification))
+    to.print()
+    to.print(console.losses(certificate.loss))
+    to.print()
     seconds = sum(certificate.timings.values())
-    console.out.print(
+    to.print(
         f"{certificate.verification.rows:,} records in {seconds:.2f} s, verified on the written bytes "
         f"(engine {certificate.engine}: {certificate.engine_reason}).",
         markup=False,
     )
     for note in certificate.notes:
-        console.out.print(note, markup=False)
+        to.print(note, markup=False)
     if saved.report_failed is not None:
         failed = f"Its report could not be made ({saved.report_failed}); rothko report --debug shows where."
         console.err.print(failed, markup=False)
-    released = (saved.data, saved.sensitive_path, saved.certificate_path, saved.report_path)
+    released: tuple[Path | None, ...] = (
+        saved.data, saved.sensitive_path, saved.certificate_path, saved.report_path
+    )  # fmt: skip
+    if piped:
+        kept = saved.certificate_path.parent != saved.data.parent
+        released = (saved.certificate_path,) if kept else ()
+        if not kept:
+            to.print("Nothing is kept of its certificate; --certificate names a file for it.")
     for path in (*released, *saved.recoding_files):
         if path is not None:
-            console.out.print(address(path), markup=False)
+            to.print(address(path), markup=False)
     files = len(saved.recoding_files)
     if files > 1:
-        console.out.print(f"The last {files} files are the recoding: keep them in one folder.")
+        to.print(f"The last {files} files are the recoding: keep them in one folder.")

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rothko.cli import options
+from rothko.cli import options, pipes
 from rothko.cli.groups import grouped
+from rothko.errors import InputError
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +22,12 @@ def apply(
         Path, typer.Argument(help="The recoding of a release: its folder, or its .json file.", show_default=False)
     ],
     data: options.Data,
-    out: options.Output,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", metavar="<path>", help="The file to write; - is standard output.", show_default=False
+        ),
+    ],
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the rows in their order.")] = False,
     memory: Annotated[
         str | None,
@@ -29,6 +35,7 @@ def apply(
     ] = None,
     *,
     text: options.TextFile,
+    form: options.Form = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -43,22 +50,30 @@ def apply(
     from rothko.cli import console
     from rothko.release.recoding.apply import apply_file
 
-    csv = text.options()
+    csv, piped = text.options(), out == "-"
+    if form is not None and not piped:
+        raise InputError("--format goes with --out -, standard output.")
+    if piped and as_json:
+        raise InputError("--json does not go with --out -: standard output has the records, and nothing else.")
+    if piped:
+        out = str(pipes.standard_output(form or "csv"))
     done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=memory)
     if as_json:
         console.json(done._asdict() | {"path": str(done.path)})
         return
-    console.out.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")
+    to = console.err if piped else console.out
+    to.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")
     if done.suppressed:
         few = " They are fewer than k: leave them out if that matters." if done.suppressed < done.k else ""
-        console.out.print(
-            f"{done.suppressed:,} records have values that the recoding does not know and show * throughout.{few}"
-        )
+        to.print(f"{done.suppressed:,} records have values that the recoding does not know and show * throughout.{few}")
     if done.smallest is not None and done.smallest < done.k:
-        console.out.print(
+        to.print(
             f"By itself this file is not {done.k}-anonymous (its smallest class has {done.smallest}): it is meant to "
             "be added to the release whose classes it joins."
         )
     for note in done.notes:
-        console.out.print(note, markup=False)
-    console.out.print(str(done.path), markup=False)
+        to.print(note, markup=False)
+    if piped:
+        pipes.send(done.path)
+    else:
+        to.print(str(done.path), markup=False)

@@ -71,6 +71,10 @@ Verbose = Annotated[
     typer.Option("--verbose", "-v", callback=_noted, is_eager=True, help="Say each stage, also without a terminal."),
 ]
 Output = Annotated[str, typer.Option("--out", "-o", metavar="<path>", help="The file to write.", show_default=False)]
+Form = Annotated[
+    str | None,
+    typer.Option("--format", help="What goes to standard output: csv, tsv, parquet or arrow.", show_default="csv"),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace output that exists.")]
 ShowValues = Annotated[
     bool,

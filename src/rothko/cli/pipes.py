@@ -1,7 +1,7 @@
-"""Input that comes through a pipe: ``-``, ``/dev/stdin``, a FIFO, ``<(zcat people.csv.gz)``.
+"""Tables that come and leave through a pipe: ``-``, ``/dev/stdin``, a FIFO, ``<(zcat people.csv.gz)``.
 
-Files are read more than once, a pipe cannot be. What comes through one is kept in a private file, which is removed
-when the command ends, whatever happens.
+Files are read more than once, a pipe cannot be. What comes through one is kept in a private file, and so is what leaves
+until it is verified. Both are removed when the command ends, whatever happens.
 """
 
 from __future__ import annotations
@@ -13,19 +13,27 @@ import sys
 from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import typer
 
 from rothko.data.source.database.url import is_database, shown
-from rothko.errors import InputError
+from rothko.errors import InputError, OutputError
+from rothko.release.commit import IN_PLACE
+
+if TYPE_CHECKING:
+    from rothko.cli.streams import Printed
 
 STANDARD = ("-", "/dev/stdin")
 HANDLES = ("/dev/fd/", "/proc/self/fd/")
 """How shells name a pipe that they have opened."""
-MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz"}
+MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2",
+         b"\x28\xb5\x2f\xfd": ".csv.zst"}  # fmt: skip
 """How files begin that are not plain text, and the ending by which they are read."""
 AT_ONCE = 1 << 20
+
+FORMATS = ("csv", "tsv", "parquet", "arrow")
+"""What is written to standard output."""
 
 _NAMED: dict[Path, Path] = {}
 """A private file → what was named on the command line."""
@@ -58,14 +66,8 @@ def piped(text: str = ".csv") -> Callable[[typer.Context, Path | None], Path | N
     def file(context: typer.Context, path: Path | None) -> Path | None:
         if path is None or context.resilient_parsing or not _is_pipe(path):
             return path
-        import tempfile
-
-        from rothko import private
-
         try:
-            folder, lock = private.make(Path(tempfile.gettempdir()), private.SPILL)
-            _FOLDERS.append((folder, lock))
-            kept = _keep(path, folder, text)
+            kept = _keep(path, _private_folder(), text)
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise InputError(f"What comes through {str(path)!r} cannot be kept for the run: {why}.") from None
@@ -86,6 +88,37 @@ def piped_table(text: str = ".csv") -> Callable[[typer.Context, str | None], str
         return data if kept is None or kept == Path(data) else str(kept)
 
     return table
+
+
+def _private_folder() -> Path:
+    """A folder that goes with the run."""
+    import tempfile
+
+    from rothko import private
+
+    _FOLDERS.append(private.make(Path(tempfile.gettempdir()), private.SPILL))
+    return _FOLDERS[-1][0]
+
+
+def standard_output(form: str) -> Path:
+    """A private file for what goes to standard output when it is verified; :func:`send` sends it."""
+    if form not in FORMATS:
+        raise InputError(f"--format must be one of {', '.join(FORMATS)}, not {form!r}.")
+    if form in ("parquet", "arrow") and sys.stdout.isatty():
+        raise InputError(f"A terminal cannot show {form}; send standard output to a file or a pipe, or name a file.")
+    try:
+        return _private_folder() / f"release.{form}"
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise OutputError(f"There is no place for what goes to standard output: {why}.") from None
+
+
+def send(path: Path) -> None:
+    """Send a private file to standard output: from now on it is there, and nowhere else."""
+    there = IN_PLACE.get()
+    if there is not None:
+        there[:] = [one for one in there if one.parent != path.parent]
+    cast("Printed", sys.stdout).send(path)
 
 
 def named(path: str | Path) -> str:

@@ -10,8 +10,10 @@ import codecs
 import contextlib
 import errno
 import os
+import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 from rothko.errors import OutputError
@@ -23,6 +25,10 @@ class PrintError(OutputError):
 
 PLAIN = {"…": "...", "–": "-", "−": "-", "±": "+/-", "×": "x", "Σ": "sum", "φ": "phi", "≥": ">=", "≤": "<="}
 """The signs that rothko itself prints, for terminals that do not have them."""
+
+
+AT_ONCE = 1 << 20
+"""Bytes that are sent at a time."""
 
 
 class Printed:
@@ -55,6 +61,13 @@ class Printed:
         """Print what is held back."""
         with self._told():
             self._stream.flush()
+
+    def send(self, path: Path) -> None:
+        """Print the bytes of a file as they are."""
+        with self._told(), path.open("rb") as file:
+            self._stream.flush()
+            shutil.copyfileobj(file, self._stream.buffer, AT_ONCE)
+            self._stream.buffer.flush()
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:

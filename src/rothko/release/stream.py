@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.source.formats import in_cells, is_text
-from rothko.data.source.guess import typed_text
+from rothko.data.source.guess import Guess
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.engines.growing import Tables
@@ -230,7 +230,7 @@ class Sink:
         self._sql = self._open.enter_context(stream.limits.connect())
         self._beside = self._open.enter_context(ThreadPoolExecutor(1))
         self._typing = private and stream.source.text
-        self._types: dict[str, pa.DataType] = {}
+        self._types: dict[str, Guess] = {}
 
     def add(self, part: Part | LargeClass) -> None:
         """Publish a part, and append its rows to the file."""
@@ -331,13 +331,9 @@ class Sink:
         """What the texts of a kept column are so far: a type that all of them have."""
         for name, column in columns_of(kept):
             words = column.chunk(0).dictionary if pa.types.is_dictionary(column.type) else column
-            before = self._types.get(name)
-            if not pa.types.is_string(words.type) or words.null_count == len(words):
-                continue
-            if before is None or not pa.types.is_string(before):
-                found = typed_text(words if isinstance(words, pa.ChunkedArray) else pa.chunked_array([words])).type
-                numbers = {before, found} == {pa.int64(), pa.float64()}
-                self._types[name] = pa.float64() if numbers else found if before in (None, found) else pa.string()
+            if pa.types.is_string(words.type):
+                whole = words if isinstance(words, pa.ChunkedArray) else pa.chunked_array([words])
+                self._types.setdefault(name, Guess()).look(whole)
 
     def finish(self) -> Written:
         """Close the file; all parts are there."""
@@ -345,7 +341,8 @@ class Sink:
             self._file.close()
         with timed(self.timings, "measure"):
             lost = self.meter.finish()
-        types = {name: kind for name, kind in self._types.items() if not pa.types.is_string(kind)}
+        found = {name: guess.kind for name, guess in self._types.items()}
+        types = {name: kind for name, kind in found.items() if kind is not None and not pa.types.is_string(kind)}
         self._open.close()
         first, told = self._first, self._told
         assert first is not None
