@@ -19,12 +19,14 @@ from urllib.parse import unquote
 from rothko import json_text
 from rothko.data.address import Store, address, is_store
 from rothko.data.source.file_bytes import size_of
-from rothko.data.source.formats import FORMATS, Format, check_file, format_of
+from rothko.data.source.formats import ARROW, CSV, FORMATS, PARQUET, Format, check_file, format_of
 from rothko.errors import InputError
 
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 """The name of the folder of records whose value is missing."""
 MAGIC = "*?["
+TOGETHER = (CSV, PARQUET, ARROW)
+"""Formats of which several files are read as one table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,11 @@ def listed(path: Path) -> Listing:
         )
     form = forms[read[0]]
     assert form is not None
+    if form not in TOGETHER:
+        raise InputError(
+            f"{name!r} has files that are read one at a time ({read[0].suffix}); name one of them, or save them as CSV "
+            "or Parquet."
+        )
     members = [Member(one, _below(one, base), _told(one, base)) for one in read]
     empty = [member for member in members if form.text and size_of(member.path) == 0]
     members = [member for member in members if member not in empty] if empty else members
