@@ -11,7 +11,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import curves, folders, foundation, refine, requirements, scale, spark, workload
+from benchmarks import curves, folders, foundation, refine, requirements, scale, sheets, spark, workload
 
 SUITES = {
     "foundation": foundation.run,
@@ -19,6 +19,7 @@ SUITES = {
     "requirements": requirements.run,
     "workload": workload.run,
     "scale": scale.run,
+    "sheets": sheets.run,
     "curves": curves.run,
     "refine": refine.run,
     "spark": spark.run,
