@@ -199,3 +199,11 @@ def test_the_command_takes_a_protocol(rothko: Rothko, folder: Any) -> None:
     (found,) = json.loads(rothko(*words, "--protocol", "release", "--regions", "corners", "--json").out)
     assert (found["protocol"], found["regions"]) == ("release", "corners")
     assert rothko(*words, "--protocol", "region").code == 2
+    assert ", regions as corners" in rothko(*words, "--method", "mondrian").out.splitlines()[0]
+    assert rothko(*words, "--method", "mondrian,hilbert").code == 2
+    unfiled = ("evaluate", "people.csv", "--qi", "age,city", "--k", "5", "--classify", "ill", *words[4:])
+    told = rothko(*unfiled).out.splitlines()
+    assert "trained on the release" in told[0]
+    assert told[1].split() == ["metric", "model", "original", "release", "plain"]
+    told = rothko(*unfiled, "--method", "cluster effort=fast repair=true").out.splitlines()
+    assert told[1].split() == ["metric", "model", "original", "release", "plain"]

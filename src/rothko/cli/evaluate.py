@@ -58,6 +58,15 @@ def evaluate(
             show_default="corners; with release, midpoint",
         ),
     ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            help="The algorithm, with its options: 'cluster effort=fast'.",
+            autocompletion=options.method_names,
+            show_default="auto",
+        ),
+    ] = None,
     target: Annotated[
         str | None, typer.Option("--target", help="One of the policy's targets; all by default.", show_default=False)
     ] = None,
@@ -85,7 +94,7 @@ def evaluate(
     from rothko.learn.regions import known_form
     from rothko.policy.policy import Policy
 
-    words = unfiled.words()
+    words = unfiled.words() | {"method": _method(method, named=policy is not None)}
     asked: Policy | None = None
     chosen = target
     if policy is not None:
@@ -133,6 +142,16 @@ def _with_task(
     task: Any = Classify(classify) if classify is not None else Regress(str(regress))
     known = [other for other in policy.workload if getattr(other, "target", None) != task.target]
     return policy.but(workload=(*known, task)), task.target
+
+
+def _method(text: str | None, *, named: bool) -> Any:
+    """The method that is asked for; where neither an option nor a policy names one, what anonymize would choose."""
+    if text is None:
+        return None if named else "auto"
+    found = options.methods("--method", text)
+    if len(found) > 1:
+        raise PolicyError("evaluate makes the release of one method; give one to --method.")
+    return found[0]
 
 
 def _headline(found: Evaluation) -> str:

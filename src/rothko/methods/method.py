@@ -18,7 +18,7 @@ from rothko.methods.cluster.repair import Halves, repaired
 from rothko.methods.cluster.tuples import Tuples
 from rothko.methods.curve.curve import Mapping
 from rothko.privacy.requirement import Requirement
-from rothko.workload.tasks import Aggregate, Task
+from rothko.workload.tasks import Aggregate, Model, Task
 
 Progress = Callable[[int], None]
 """Called with the number of records whose classes have just become final."""
@@ -171,9 +171,10 @@ class LocalMethod(Method):
 
     def refuses(self, task: Task) -> str:
         """Classes are made of near records, whatever they are for."""
+        able = "cluster or mondrian" if isinstance(task, Model) else "mondrian"
         return (
             f"{self.name} makes classes of near records and cannot make them for a workload "
-            f"({task.describe()}); use mondrian, or leave the task to measure."
+            f"({task.describe()}); use {able}, or leave the task to measure."
         )
 
     def group(
