@@ -26,6 +26,7 @@ from rothko.privacy import REQUIREMENTS
 from rothko.release.digest import sha256
 from rothko.release.parts import MANIFEST, PartFile, part_name, write_manifest
 from rothko.report import page
+from rothko.report import released as released_module
 from rothko.report.released import read_release
 from rothko.report.report import report
 from rothko.report.sentences import REQUIREMENTS as SAID
@@ -388,3 +389,25 @@ def test_several_files_that_nobody_vouches_for_are_refused(several: Path, change
         (data / MANIFEST).write_text("", "utf-8")
     with pytest.raises(InputError, match="other bytes"):
         report(several)
+
+
+def test_pictures_of_very_many_classes_are_of_some_and_say_so(
+    hospital: Path, public: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers are those of all classes; what is drawn is near to what all of them draw."""
+    classes = len(read_release(hospital / "release").sizes)
+    monkeypatch.setattr(released_module, "MANY", 10)
+    monkeypatch.setattr(released_module, "DRAWN", classes // 2)
+    some = read_release(hospital / "release")
+    assert 0.25 * classes < len(some.sizes) < 0.75 * classes
+    assert len(some.whole) == classes
+    assert some.records == 600
+    told = report(hospital / "release")
+    assert told.html == report(hospital / "release").html
+    assert f"Drawn from {len(some.sizes):,} of the {classes:,} classes" in told.html
+    assert "Drawn from" not in public.html
+    assert re.findall(r"<td class=\"n\">[^<]*</td>", told.html) == re.findall(
+        r"<td class=\"n\">[^<]*</td>", public.html
+    )
+    steward = report(hospital / "release", audience="steward", original=hospital / "patients.parquet")
+    assert "Drawn from" not in steward.html

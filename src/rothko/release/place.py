@@ -66,8 +66,6 @@ class ReportPlace:
     page: Path
     pictures: Path
     make: Reporter
-    asked: bool
-    """Whether it was asked for, and not only not refused: made even of what does not fit in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +137,7 @@ class Place:
         if reporter is None or report is False or (report is None and (folder is None or in_parts)):
             told = None
         else:
-            told = ReportPlace(*reports, reporter, asked=report is True)
+            told = ReportPlace(*reports, reporter)
         names = [*tables, certificate, asked, *large_files(asked), *(() if told is None else reports)]
         if len({name.absolute() for name in names}) < len(names):
             raise OutputError(f"The recoding cannot be written to {str(asked)!r}: the release itself goes there.")
@@ -185,7 +183,7 @@ class Place:
         data = named_file(data)
         certificate, own = certificate_of(data, None), recoding_place(data)
         reports = report_files(data, None)
-        told = None if reporter is None else ReportPlace(*reports, reporter, asked=True)
+        told = None if reporter is None else ReportPlace(*reports, reporter)
         names = [data, certificate, own, *large_files(own), *(() if told is None else reports)]
         if is_store(data):
             place = InStore(Store.of(data), tuple(names), certificate, overwrite)
@@ -199,10 +197,6 @@ class Place:
     def data(self) -> Path:
         """Where the data goes."""
         return self.tables[0]
-
-    def without_report(self) -> Self:
-        """The same, with no report unless it was asked for."""
-        return self if self.report is not None and self.report.asked else replace(self, report=None)
 
     def staging(self) -> contextlib.AbstractContextManager[Staging]:
         """Files on their way to this place."""

@@ -110,8 +110,7 @@ class Stream:
         """
         place = place_of(out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite)
         with self._taken():
-            # A report takes one more pass over the file, which need not fit in memory.
-            return save(place.without_report(), self._write)
+            return save(place, self._write)
 
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files

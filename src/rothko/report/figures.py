@@ -76,20 +76,21 @@ def distribution(released: Released, name: str, spans: Spans | None) -> Plot:
     about = "Records are spread evenly over what their class shows."
     if spans is None:
         labels, shares = _top_labels(released, name)
-        about = "Share of records with each published label."
+        about = f"Share of records with each published label.{released.drawn_from}"
         bars = _named("", labels, shares)
         return Plot(f"of-{_word(name)}", title, about, _names_axis(labels), _share_axis(shares), (bars,))
     axis = spans.axis
     steps = PARTS if spans.step == 0 else max(1, min(PARTS, round((axis.high - axis.low) / spans.step)))
     edges = np.linspace(axis.low, axis.high, steps + 1)
     there = ~np.isnan(spans.low)
-    present = int(released.sizes[there].sum()) / released.records
+    present = int(released.sizes[there].sum()) / int(released.sizes.sum())
     shares = np.diff(np.interp(edges, *spans.below(released.sizes))) * present
     tips = tuple(
         f"{spans.words(a, b)}: {share:.2%}" for (a, b), share in zip(stretches(edges.tolist()), shares, strict=True)
     )
     if not there.all():
         about += f" {1 - present:.1%} of the records have no value."
+    about += released.drawn_from
     bars = Bars("", stretches(edges.tolist()), tuple(shares.tolist()), tips)
     return Plot(f"of-{_word(name)}", title, about, axis, _share_axis(shares), (bars,))
 
@@ -178,7 +179,7 @@ def _top_labels(released: Released, name: str) -> tuple[tuple[str, ...], NDArray
     if len(few) < len(order):
         names.append(f"{len(order) - len(few):,} others")
         shares.append(float(records[order[len(few) :]].sum()))
-    return tuple(names), np.array(shares) / released.records
+    return tuple(names), np.array(shares) / int(released.sizes.sum())
 
 
 def _names_axis(names: Sequence[str]) -> Axis:

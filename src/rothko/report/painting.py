@@ -104,9 +104,9 @@ def paint(
     names = x if y is None else f"{x} and {y}"
     return Painting(
         "painting",
-        f"{released.records:,} records in {len(released.sizes):,} classes, by {names}",
+        f"{released.records:,} records in {len(released.whole):,} classes, by {names}",
         f"Every rectangle is what one class or several publish of {names}; the smallest class has "
-        f"{int(released.sizes.min()):,} records. Colours: {legend[0]}.",
+        f"{int(released.whole.min()):,} records. Colours: {legend[0]}.{released.drawn_from}",
         tuple(cells), *sides, legend,
     )  # fmt: skip
 
@@ -135,7 +135,7 @@ def _variety(released: Released, name: str) -> float:
     """How much the bands of a label would say: the entropy of their shares."""
     side = _banded(released, name)
     share = side.high - side.low
-    return float(-np.dot(released.sizes, np.log2(np.maximum(share, 1e-300))) / released.records)
+    return float(-np.dot(released.sizes, np.log2(np.maximum(share, 1e-300))) / int(released.sizes.sum()))
 
 
 def _ordered(released: Released, spans: Spans) -> _Side:
@@ -191,7 +191,7 @@ def _banded(released: Released, name: str | None) -> _Side:
     if len(labels) > BANDS:
         of_class = np.minimum(of_class, BANDS - 1)
         labels = [*labels[: BANDS - 1], OTHERS]
-    share = np.bincount(of_class, weights=released.sizes, minlength=len(labels)) / released.records
+    share = np.bincount(of_class, weights=released.sizes, minlength=len(labels)) / int(released.sizes.sum())
     ends = np.concatenate([[0.0], np.cumsum(share)])
 
     def words(first: float, last: float) -> str:

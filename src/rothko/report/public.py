@@ -57,7 +57,7 @@ def holds(released: Released) -> Section:
             asked(known) if known is not None else f"A part of what is asked, over {listed(over or released.shown)}."
         )
         rows.append(
-            [one["requirement"], about, _plain(one["asked"]), _plain(one["achieved"]), page.verdict(one["holds"])]
+            [one["requirement"], _plain(one["asked"]), _plain(one["achieved"]), page.verdict(one["holds"]), about]
         )
     loss = certificate["loss"]
     numbers = [
@@ -69,7 +69,7 @@ def holds(released: Released) -> Section:
     method = f"Made by {certificate['method']}, published as {certificate['publish']}"
     blocks = [
         page.tiles(numbers),
-        page.table("Requirements", ["requirement", "what it asks", "asked", "achieved", "holds"], rows, texts=(1,)),
+        page.table("Requirements", ["requirement", "asked", "achieved", "holds", "what it asks"], rows, texts=(4,)),
         page.text(
             CHECKED
             + (
@@ -77,7 +77,12 @@ def holds(released: Released) -> Section:
                 if certificate["true_to_original"]
                 else "."
             ),
-            f"{method}; {certificate['suppressed']:,} records show nothing of any quasi-identifier.",
+            f"{method}"
+            + (
+                f"; {certificate['suppressed']:,} records show nothing of any quasi-identifier."
+                if certificate["suppressed"]
+                else "."
+            ),
         ),
         *(page.note(note) for note in certificate["notes"]),
     ]

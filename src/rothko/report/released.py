@@ -34,6 +34,8 @@ from rothko.release.verify import open_table, with_long_lines
 
 DATA = (*ENDINGS, *LINE_ENDINGS)
 """Endings of data files."""
+MANY, DRAWN = 400_000, 100_000
+"""Of more classes than these, about so many are drawn to make pictures of; numbers are those of all."""
 FEW = 10
 """Rows that are shown as they are."""
 
@@ -65,9 +67,11 @@ class Released:
     classes: pa.Table
     """What each class shows, as text."""
     typed: pa.Table
-    """The same in the types of the file."""
+    """The same in the types of the file, where other columns are known, too."""
     sizes: NDArray[np.int64]
-    """Records in each class."""
+    """Records in each of these classes."""
+    whole: NDArray[np.int64]
+    """Records in every class: the same, but where there are so many that some were drawn to make pictures of."""
     rows: pa.Table
     """The first few rows."""
     target: Target | None = None
@@ -81,12 +85,19 @@ class Released:
     @property
     def records(self) -> int:
         """All of them."""
-        return int(self.sizes.sum())
+        return int(self.whole.sum())
+
+    @property
+    def drawn_from(self) -> str:
+        """What is to be said below a picture."""
+        if len(self.sizes) == len(self.whole):
+            return ""
+        return f" Drawn from {len(self.sizes):,} of the {len(self.whole):,} classes, which were chosen at random."
 
     def over(self, names: tuple[str, ...]) -> NDArray[np.int64]:
         """The sizes of the classes that some quasi-identifiers make."""
         if set(names) == set(self.shown):
-            return self.sizes
+            return self.whole
         columns = [column for name in names for column in self.shown[name]]
         counted = self.classes.select(columns).append_column("", pa.array(self.sizes)).group_by(columns)
         return np.asarray(counted.aggregate([("", "sum")])["_sum"].to_numpy(), dtype=np.int64)
@@ -200,7 +211,11 @@ def _certificate(path: Path) -> Mapping[str, Any]:
         raise InputError(f"{path.name} cannot be read as a certificate.") from None
     form = about.get("format") if isinstance(about, dict) else None
     if form not in (FORMAT, SET_FORMAT):
-        raise InputError(f"{path.name} is no certificate that this version of rothko reads, which is {FORMAT!r}.")
+        other = isinstance(form, str) and form.startswith("rothko")
+        raise InputError(
+            f"{path.name} is no certificate that this version of rothko reads"
+            + (f": it is a {form!r}; report the release with the version that made it." if other else f", {FORMAT!r}.")
+        )
     if not isinstance(about.get("file"), str) or Path(about["file"]).name != about["file"]:
         raise InputError(f"{path.name} names no file that it vouches for.")
     return dict(about)
@@ -242,7 +257,9 @@ def _read(
             keys = {column: f"c{names.index(column)}" for some in shown.values() for column in some}
             about = None if target is None else _target_sql(connection, target, f"c{names.index(target)}")
             besides = [f"c{names.index(name)}" for name in beside]
-            counted = _classes(connection, list(keys.values()), about, besides)
+            # What is asked of some columns alone, and what is told beside classes, needs all of them.
+            may_draw = about is None and wanted.beside is None and all(one.over is None for one in policy.privacy)
+            counted, whole = _classes(connection, list(keys.values()), about, besides, may_draw=may_draw)
             rows = connection.sql(
                 f"SELECT {', '.join(f'c{i}::VARCHAR' for i in range(len(names)))} FROM released LIMIT {FEW}"
             ).to_arrow_table()
@@ -252,8 +269,9 @@ def _read(
         return Released(
             file, certificate, policy, columns, shown,
             classes=counted.select([f"{key}_text" for key in keys.values()]).rename_columns(list(keys)),
-            typed=counted.select(list(keys.values())).rename_columns(list(keys)),
+            typed=pa.table({}) if may_draw else counted.select(list(keys.values())).rename_columns(list(keys)),
             sizes=_numbers(counted["size"]).astype(np.int64),
+            whole=_numbers(whole["size"]).astype(np.int64),
             rows=rows.rename_columns(names), target=known,
             others={name: _flat(counted[f"{key}_all"]) for name, key in zip(beside, besides, strict=True)},
             is_text=isinstance(data, Path) and is_text(data),
@@ -293,13 +311,28 @@ def _target_sql(connection: duckdb.DuckDBPyConnection, name: str, column: str) -
 
 
 def _classes(
-    connection: duckdb.DuckDBPyConnection, keys: list[str], about: _TargetSql | None, beside: list[str]
-) -> pa.Table:
-    """What each class shows, in an order that says nothing, and how many records it has."""
+    connection: duckdb.DuckDBPyConnection, keys: list[str], about: _TargetSql | None, beside: list[str], *,
+    may_draw: bool,
+) -> tuple[pa.Table, pa.Table]:  # fmt: skip
+    """What each class shows, in an order that says nothing, and how many records it has; and the sizes of all classes.
+
+    Parameters
+    ----------
+    may_draw
+        Whether some classes are enough where there are very many; their labels would take more memory than the rest.
+    """
     sums = [f"list({name}) AS {name}_all" for name in beside]
     if about is not None:
         sums += [f"({about.total})::DOUBLE AS total", f"({about.times})::DOUBLE AS times"]
     texts = ", ".join(f"{key}::VARCHAR AS {key}_text" for key in keys)
     grouped = f"SELECT {', '.join([*keys, 'count(*) AS size', *sums])} FROM released GROUP BY {', '.join(keys)}"
     order = ", ".join(f"{key}_text" for key in keys)
-    return connection.sql(f"SELECT *, {texts} FROM ({grouped}) ORDER BY {order}").to_arrow_table()
+    if not may_draw:
+        found = connection.sql(f"SELECT *, {texts} FROM ({grouped}) ORDER BY {order}").to_arrow_table()
+        return found, found
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE grouped AS {grouped}")
+    [(count,)] = connection.execute("SELECT count(*) FROM grouped").fetchall()
+    # By what they show, so that the same release has the same picture.
+    some = f"WHERE hash({', '.join(keys)}) % {count} < {DRAWN}" if count > MANY else ""
+    found = connection.sql(f"SELECT size, {texts} FROM grouped {some} ORDER BY {order}").to_arrow_table()
+    return found, found if not some else connection.sql("SELECT size FROM grouped ORDER BY size").to_arrow_table()

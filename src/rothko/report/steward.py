@@ -72,10 +72,10 @@ def look_before(
 def told_apart(before: Before, draw: Draw) -> list[Html]:
     """What tells records of the original apart."""
     found = before.unique
-    blocks = [
-        page.heading("What told records apart before"),
-        draw(figures.contributions(found)),
-    ]
+    blocks = [page.heading("What told records apart before")]
+    if not found.whole.unique:
+        return [*blocks, page.text("No record of the original was unique by its quasi-identifiers.")]
+    blocks.append(draw(figures.contributions(found)))
     for title, some in (("pairs", found.pairs), ("triples", found.triples)):
         if some:
             blocks.append(

@@ -110,9 +110,9 @@ def _holds(told: ToldSets) -> Section:
             (f"{kept['utility_kept']:.1%}", "of the utility is kept"),
         ]),
         page.table(
-            "Requirements", ["requirement", "what it asks", "asked", "achieved", "holds"],
-            [[asked["name"], about, f"{asked['asked']:,}", f"{asked['achieved']:,}", page.verdict(asked["holds"])]],
-            texts=(1,),
+            "Requirements", ["requirement", "asked", "achieved", "holds", "what it asks"],
+            [[asked["name"], f"{asked['asked']:,}", f"{asked['achieved']:,}", page.verdict(asked["holds"]), about]],
+            texts=(4,),
         ),
         page.text(
             f"{CHECKED}{true}", f"Made by {method['name']}{f' ({options})' if options else ''}.",
