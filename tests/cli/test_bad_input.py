@@ -118,10 +118,16 @@ REFUSED = {
     "a folder without files": Case("check none --qi age --k 2", "has no file that rothko reads", {"none/x.doc": ""}),
     "a pattern that nothing matches": Case("check '*.parquet' --qi age --k 2", "No file matches '*.parquet'."),
     "unknown ending": Case(
-        "anonymize people.xlsx --qi age --keep-rest --k 2 --out out.csv",
+        "anonymize people.doc --qi age --keep-rest --k 2 --out out.csv",
         "rothko does not know",
-        {"people.xlsx": PEOPLE},
+        {"people.doc": PEOPLE},
     ),
+    "a text that calls itself a workbook": Case(
+        "anonymize people.xlsx --qi age --keep-rest --k 2 --out out.csv", "call it .csv", {"people.xlsx": PEOPLE}
+    ),
+    "a page that calls itself a workbook": Case("check p.xls --qi age --k 2", "web page", {"p.xls": "<html>1</html>"}),
+    "half a workbook": Case("draft p.ods", "damaged or cut short", {"p.ods": b"PK\x03\x04" + bytes(99)}),
+    "no statistics file": Case("draft p.sav", "is not a .sav file", {"p.sav": PEOPLE}),
     "empty file": Case(f"anonymize people.csv {QUICK} --k 2", "people.csv is empty", {"people.csv": ""}),
     "empty parquet": Case(AGE, "is empty", {"age.parquet": b""}),
     "blank lines only": Case(f"anonymize people.csv {QUICK} --k 2", "no header", {"people.csv": "\n\n"}),
@@ -403,7 +409,7 @@ REFUSED = {
     "name too long for the certificate": Case(
         f"anonymize people.csv --policy policy.yaml --out {'x' * 245}.csv", "cannot be written"
     ),
-    "unknown output": Case("anonymize people.csv --policy policy.yaml --out out.xlsx", "it writes .parquet"),
+    "unknown output": Case("anonymize people.csv --policy policy.yaml --out out.doc", "it writes .parquet"),
     # other commands
     "recoding is missing": Case("apply nothing.json people.csv --out out.csv", "There is no file"),
     "recoding is not JSON": Case("apply policy.yaml people.csv --out out.csv", "is not a recoding"),
@@ -438,7 +444,7 @@ REFUSED = {
     "generate an unknown function": Case("generate agrawal -n 9 --function 11 --out g.csv", "function"),
     "generate an unknown target": Case("generate agrawal -n 9 --target R9 --out g.csv", "--target must be R7 or R10"),
     "generate too much noise": Case("generate agrawal -n 9 --noise 2 --out g.csv", "noise"),
-    "generate an unknown ending": Case("generate agrawal -n 9 --out g.xlsx", "ending"),
+    "generate an unknown ending": Case("generate agrawal -n 9 --out g.doc", "ending"),
     "generate over a file": Case("generate agrawal -n 9 --out people.csv", "use --overwrite"),
     "unknown command": Case("anonymise people.csv", "anonymise"),
 }

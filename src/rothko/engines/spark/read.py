@@ -54,6 +54,8 @@ def _open_path(session: Any, path: Path, csv: CsvOptions) -> Source:
         with understood():
             return open_spark(session.read.format("delta").load(str(path.absolute())), label=path.name, path=path)
     forms = {_form(file) for file in files}
+    if files == [path] and None in forms:
+        raise InputError(f"{path.name} is no file that Spark reads; use engine: auto, or save it as Parquet or CSV.")
     if len(forms) > 1 or None in forms:
         raise InputError(
             f"{str(path)!r} has files of several kinds; name a folder of Parquet, CSV or TSV files, and no others."
