@@ -116,6 +116,9 @@ REFUSED = {
     "no file": Case("anonymize nobody.csv --qi age --keep-rest --k 2 --out out.csv", "There is no file 'nobody.csv'"),
     "a folder": Case("anonymize . --qi age --keep-rest --k 2 --out out.csv", "lies in the folder that is read"),
     "a folder without files": Case("check none --qi age --k 2", "has no file that rothko reads", {"none/x.doc": ""}),
+    "a pattern that the shell has expanded": Case(
+        "check a.csv b.csv --qi age --k 2", "quote a pattern, 'data/*.csv'", {"a.csv": "", "b.csv": ""}
+    ),
     "a pattern that nothing matches": Case("check '*.parquet' --qi age --k 2", "No file matches '*.parquet'."),
     "unknown ending": Case(
         "anonymize people.doc --qi age --keep-rest --k 2 --out out.csv",

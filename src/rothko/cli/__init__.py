@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import signal
 import sys
 import warnings
@@ -148,6 +149,8 @@ def _failed(kind: str, sentence: str, code: int, values: Sequence[str] = ()) -> 
 def _misused(error: Any) -> int:
     """Say which words are no options; those that are may not have been looked at."""
     words = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
+    if "unexpected extra argument" in error.message and sum(os.path.exists(word) for word in words) > 1:
+        error.message = f"{error.message.split('(')[0].strip()}: to read several files, quote a pattern, 'data/*.csv'."
     if "--json" in words:
         options.ASKED.get().add("as_json")
         return _failed("UsageError", error.format_message(), error.exit_code)

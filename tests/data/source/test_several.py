@@ -7,6 +7,7 @@ import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -16,6 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rothko as rk
+from rothko.data.source import arrow, file_bytes, parquet
+from rothko.data.source import csv as csv_module
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
 from rothko.errors import InputError, OutputError
@@ -259,6 +262,31 @@ def test_damaged_files_are_named(folder: Path) -> None:
         Path(f"packed/{i}.csv.gz").parent.mkdir(exist_ok=True)
         Path(f"packed/{i}.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 99999)[: 300 if i else None])
     assert "1.csv.gz" in refusal("packed")
+
+
+def test_files_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may read all files: what Arrow and the system would say is said for them."""
+    for ending, name in ((".parquet", "p2.parquet"), (".csv", "p2.csv"), (".arrow", "p2.arrow")):
+        scattered(ending, where=f"{ending[1:]}/p{{}}")
+        real = file_bytes.by_range, file_bytes.in_order
+
+        def refused(path: Path, *others: str | None, at: int = ending == ".csv") -> Any:
+            if path.name == name:  # noqa: B023
+                raise PermissionError(13, "Permission denied", str(path))
+            return real[at](path, *others)  # noqa: B023
+
+        with monkeypatch.context() as patched:
+            for module in (parquet, arrow):
+                patched.setattr(module, "by_range", refused)
+            patched.setattr(csv_module, "in_order", refused)
+            patched.setattr(os, "access", lambda path, _: Path(path).name != name)  # noqa: B023
+            assert refusal(ending[1:]) == f"{name} cannot be read: permission is denied."
+
+    def walk(*_: Any, onerror: Callable[[OSError], None], **__: Any) -> Any:
+        onerror(PermissionError(13, "Permission denied", "parquet/sub"))
+
+    monkeypatch.setattr(os, "walk", walk)
+    assert refusal("parquet") == "The folder 'parquet/sub' cannot be read: permission is denied."
 
 
 def test_a_change_between_two_passes_is_refused(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -56,7 +57,11 @@ def unread(path: Path, damaged: str) -> InputError:
         gone = not stamp(path)
     except InputError as error:  # of the store
         return error
-    return InputError(f"{path.name} is gone while it was read; start again." if gone else damaged)
+    if gone:
+        return InputError(f"{path.name} is gone while it was read; start again.")
+    if not is_store(path) and not os.access(path, os.R_OK):
+        return InputError(f"{path.name} cannot be read: permission is denied.")
+    return InputError(damaged)
 
 
 def stamps(paths: Collection[Path]) -> list[tuple[str | int, ...]]:
