@@ -79,7 +79,7 @@ def test_no_command_needs_to_be_told_again(folder: Path, rothko: Rothko) -> None
         ["check", "release.csv"],
         ["measure", "people.csv", "release.csv"],
         ["compare", "people.csv", "--method", "mondrian", "--k", "5"],
-        ["evaluate", "people.csv", "--classify", "krankheit", "--rows", "200"],
+        ["evaluate", "people.csv", "--classify", "krankheit", "--rows", "200", "--folds", "2", "--models", "tree"],
     ):
         ran = rothko(*command, "--policy", "policy.yaml")
         assert ran.code == 0, (command, ran.out, ran.err)
