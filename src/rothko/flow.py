@@ -38,6 +38,7 @@ from rothko.metrics.loss import loss_of_groups, recounted
 from rothko.metrics.meter import LossMeter, Lost
 from rothko.mistakes import said
 from rothko.policy.asked import AnyPolicy, Asked
+from rothko.policy.confirm import refuse_unconfirmed, said_of_draft
 from rothko.policy.decided import decided, refuse_suppression
 from rothko.policy.draft import as_policy
 from rothko.policy.opened import not_in_memory, where_it_lies, written_by
@@ -91,6 +92,7 @@ def anonymize(
     spill_dir: str | Path | None = None,
     spark_master: str | None = None,
     csv: CsvOptions | None = None,
+    accept_draft: bool = False,
     progress: Progress | bool = silent,
     **words: Unpack[Words],
 ) -> Release | StoredRelease | SpreadRelease | AnatomyRelease:
@@ -127,6 +129,8 @@ def anonymize(
         executors of Spark must reach it.
     spark_master
         Where Spark runs, such as ``"local[*]"`` or ``"sc://host"``; the active session by default.
+    accept_draft
+        Release by a draft as it is, though it has roles that nobody has agreed to; :meth:`Draft.confirm` agrees.
     progress
         True for a bar on standard error or in the notebook, or a function of a stage, how much of it is done, and how
         much there is.
@@ -144,7 +148,7 @@ def anonymize(
     with told(progress) as report:
         release = prepare(
             data, policy, engine=engine, seed=seed, key=key, threads=threads, memory=memory, spill_dir=spill_dir,
-            spark_master=spark_master, csv=csv, progress=report, **words,
+            spark_master=spark_master, csv=csv, accept_draft=accept_draft, progress=report, **words,
         )  # fmt: skip
         if isinstance(release, Release | AnatomyRelease):
             return release.verified()
@@ -164,6 +168,7 @@ def prepare(
     spill_dir: str | Path | None = None,
     spark_master: str | None = None,
     csv: CsvOptions | None = None,
+    accept_draft: bool = False,
     progress: Progress = silent,
     recoding: bool = False,
     **words: Unpack[Words],
@@ -174,7 +179,9 @@ def prepare(
     """
     threads, memory = count_threads(threads), as_bytes(memory)
     secret = Secret.of(key)
-    policy = None if policy is None else as_policy(policy)
+    given, policy = policy, None if policy is None else as_policy(policy)
+    if policy is not None and not accept_draft:
+        refuse_unconfirmed(policy, given)
     data = where_it_lies(data, policy, engine, spark_master=spark_master, csv=csv)
     data = not_in_memory(data, policy, engine, memory=memory, spill_dir=spill_dir)
     table = Asked.of(data, policy, words, csv=csv)
@@ -187,6 +194,7 @@ def prepare(
             stacklevel=3,
         )
     match(source.names, policy, source.label)
+    source = replace(source, notes=(*source.notes, *said_of_draft(policy)))
     if told := repeated(source, policy):
         warnings.warn(told, PrivacyWarning, stacklevel=3)
         source = replace(source, notes=(*source.notes, told))

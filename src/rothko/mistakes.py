@@ -90,6 +90,16 @@ def hint(name: object, known: Iterable[str]) -> str:
     return nearest(begun[0] if len(begun) == 1 else str(name), names)
 
 
+def some_of(names: Sequence[str], most: int = 8) -> str:
+    """Names of columns, as many as a sentence takes.
+
+    >>> some_of(["age", "sex"]), some_of(["a", "b", "c"], most=2)
+    ("'age', 'sex'", "'a', 'b' and 1 more")
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
+
+
 OF_FILES = ("delimiter", "quote", "encoding", "header", "decimal", "thousands", "sheet")
 """Options that say how a file is written."""
 _IN_PYTHON = {

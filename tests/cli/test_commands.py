@@ -73,7 +73,7 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
     assert set(policy.quasi_identifiers) >= {"birth_date", "sex", "zip"}
     assert policy.sensitive == ("diagnosis",)
 
-    kept = ("--recoding", "release-recoding")
+    kept = ("--recoding", "release-recoding", "--accept-draft")
     anonymized = steward("anonymize", data, "--policy", "policy.yaml", "--out", "release", *kept)
     release = Path(f"release/release{ending}")
     assert {p.name for p in Path("release").iterdir()} == {

@@ -140,7 +140,7 @@ def commands() -> Iterator[Case]:
         run.command("draft", "draft", source, "--out", drafted)
         run.command(
             "anonymize", "anonymize", source, "--policy", drafted, "--out", made, "--threads", run.threads,
-            "--key-file", run.data / "key",
+            "--key-file", run.data / "key", "--accept-draft",
         )  # fmt: skip
         run.command("check", "check", made, "--policy", drafted, "--json")
         run.command("measure", "measure", source, made, "--policy", drafted, "--json")

@@ -57,7 +57,7 @@ def test_what_is_said_to_draft_is_said_to_no_command_again(name: str, folder: Pa
     [following] = [line.removeprefix("Next: ") for line in ran.out.splitlines() if line.startswith("Next: ")]
     program, *words = shlex.split(following)
     assert program == "rothko"
-    ran = rothko(*words, "--recoding", "release-recoding")
+    ran = rothko(*words, "--recoding", "release-recoding", "--accept-draft")
     assert ran.code == 0, ran.err
     for command in (
         ["check", "release/release.csv"],
@@ -95,7 +95,7 @@ def test_what_is_usual_is_not_written(tmp_path: Path) -> None:
 def test_an_option_wins_over_the_policy(folder: Path, rothko: Rothko) -> None:
     write(Path("people.csv"), {"delimiter": ";"})
     write(Path("other.csv"), {"delimiter": "|"})
-    rk.draft("people.csv").policy.save("policy.yaml")
+    rk.draft("people.csv").confirm().save("policy.yaml")
     assert rk.Policy.load("policy.yaml").input.delimiter == ";"
     asked = ("anonymize", "other.csv", "--policy", "policy.yaml", "--out", "out.csv")
     assert rothko(*asked).code == 2

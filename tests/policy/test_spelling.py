@@ -75,7 +75,7 @@ def test_no_command_needs_to_be_told_again(folder: Path, rothko: Rothko) -> None
     assert written["geburt"]["type"] == {"date": "%d.%m.%Y"}
     assert written["groesse"]["type"] == written["gehalt"]["type"] == "number"
     for command in (
-        ["anonymize", "people.csv", "--out", "release.csv", "--recoding", "release-recoding"],
+        ["anonymize", "people.csv", "--out", "release.csv", "--recoding", "release-recoding", "--accept-draft"],
         ["check", "release.csv"],
         ["measure", "people.csv", "release.csv"],
         ["compare", "people.csv", "--method", "mondrian", "--k", "5"],
@@ -117,7 +117,7 @@ def test_new_records_are_read_as_the_first(folder: Path) -> None:
 def test_texts_of_a_dataframe_are_read_so_too() -> None:
     found = rk.draft(pd.DataFrame(people())).policy
     assert (found.input.decimal, found.columns["gehalt"].type) == (",", "number")
-    release = rk.anonymize(pd.DataFrame(people()), found)
+    release = rk.anonymize(pd.DataFrame(people()), found, accept_draft=True)
     assert sorted(release.table["gehalt"]) == sorted(plain(people())["gehalt"])
     model = rk.Anonymizer(POLICY).fit(pd.DataFrame(people()))
     again = rk.Anonymizer(IN_ONE_FORM).fit(pd.DataFrame(plain(people())))

@@ -110,6 +110,9 @@ def anonymize(
             show_default=False,
         ),
     ] = None,
+    accept_draft: Annotated[
+        bool, typer.Option("--accept-draft", help="Release though a draft has roles that nobody has confirmed.")
+    ] = False,
     no_recoding: Annotated[bool, typer.Option("--no-recoding", help="Write no recoding.")] = False,
     report: Annotated[
         bool | None,
@@ -155,6 +158,7 @@ def anonymize(
     from rothko.engines.plan import as_bytes
     from rothko.flow import prepare, reported
     from rothko.policy.asked import Asked
+    from rothko.policy.confirm import refuse_unconfirmed
     from rothko.policy.decided import method_for
     from rothko.policy.draft import as_policy
     from rothko.policy.opened import where_it_lies
@@ -179,6 +183,8 @@ def anonymize(
     chosen = ("mondrian" if own else "auto") if policy is None else None
     words |= {"method": method or chosen, "publish": publish, "suppress": options.suppressed(suppress, suppress_as)}
     known = None if policy is None else as_policy(policy)
+    if known is not None and not accept_draft:
+        refuse_unconfirmed(known, policy)
     there = where_it_lies(data, known, engine, spark_master=spark_master, csv=csv)
     table = Asked.of(there, known, words, csv=csv)
     gain = options.number("--minimum-gain", minimum_gain, 0)
@@ -202,7 +208,7 @@ def anonymize(
     with console.progress(quiet=as_json) as told:
         release = prepare(
             table.source, asked, engine=engine, seed=seed, key=options.key(key_file), threads=threads, memory=memory,
-            spill_dir=spill_dir, progress=told, recoding=to_be,
+            spill_dir=spill_dir, accept_draft=True, progress=told, recoding=to_be,
         )  # fmt: skip
         told("save", 0, 1)
         saved = release.save(place)

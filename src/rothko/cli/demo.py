@@ -24,7 +24,7 @@ STEPS: tuple[Step, ...] = (
     ("A hospital's table. What is in it, and how many patients stand alone?", "draft patients.csv --out policy.yaml"),
     (
         "Release it: at least 10 patients in every class, at least 3 diagnoses.",
-        "anonymize patients.csv --policy policy.yaml --out release --recoding release-recoding",
+        "anonymize patients.csv --policy policy.yaml --accept-draft --out release --recoding release-recoding",
     ),
     ("The original does not hold what the release holds.", "check patients.csv --policy policy.yaml"),
     (

@@ -43,6 +43,7 @@ def draft(
     A draft is a start: read it, correct it, then anonymize.
     """
     from rothko.cli import console
+    from rothko.mistakes import some_of
     from rothko.policy.draft import draft as propose
     from rothko.release.place import claim_files
     from rothko.release.staging import staging
@@ -68,4 +69,8 @@ def draft(
             to.print(note, markup=False)
         if out is not None:
             asked = ["rothko", "anonymize", pipes.named(data), "--policy", str(out), "--out", "release/"]
-            to.print(f"\nNext: {shlex.join(asked)}", markup=False, soft_wrap=True)
+            waiting = found.policy.confirm
+            if waiting:
+                wait = f"look at {some_of(waiting)}; where you agree, delete the name from 'confirm' in {out}"
+                to.print(f"\nFirst: {wait}", markup=False, soft_wrap=True)
+            to.print(f"{'' if waiting else chr(10)}Next: {shlex.join(asked)}", markup=False, soft_wrap=True)

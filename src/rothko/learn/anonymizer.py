@@ -23,6 +23,7 @@ from rothko.errors import InputError, PolicyError
 from rothko.flow import in_memory
 from rothko.learn.regions import FORMS, Form, Regions, known_form
 from rothko.policy.column import Column
+from rothko.policy.confirm import refuse_unconfirmed
 from rothko.policy.draft import as_policy
 from rothko.policy.opened import written_by
 from rothko.policy.policy import Policy
@@ -33,7 +34,8 @@ from rothko.workload import Classify, Regress
 from rothko.workload.tasks import models
 
 if TYPE_CHECKING:
-    from rothko.policy.draft import Draft
+    from rothko.policy.confirm import refuse_unconfirmed
+from rothko.policy.draft import Draft
 
 K = 10
 """What is asked for where neither a policy nor ``k`` says it."""
@@ -65,6 +67,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
         For ``sample``.
     threads
         Cores to use in ``fit``; all where it is None.
+    accept_draft
+        Take a draft as it is, though it has roles that nobody has agreed to.
 
     Attributes
     ----------
@@ -98,6 +102,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
         verify: bool = True,
         seed: int = 0,
         threads: int | None = None,
+        accept_draft: bool = False,
     ) -> None:
         self.policy = policy
         self.k = k
@@ -107,6 +112,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
         self.verify = verify
         self.seed = seed
         self.threads = threads
+        self.accept_draft = accept_draft
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the recoding from X; with y, one that keeps what a model of y needs."""
@@ -170,6 +176,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
         """The policy to carry out, and the table with y in the columns that it is to have."""
         names = table.column_names
         policy = Policy.quick(names, qi=names, k=K) if self.policy is None else as_policy(self.policy)
+        if not self.accept_draft:
+            refuse_unconfirmed(policy, self.policy)
         policy = _with(_with(policy, "k", self.k), "l", self.l)
         gone = {name for name in policy.identifiers if name not in names}
         if policy.owner in gone:
@@ -177,7 +185,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
                 f"People are counted by {policy.owner!r}, which is not a column of X; give it, or no 'of'."
             )
         if gone:
-            policy = policy.but(columns={n: c for n, c in policy.columns.items() if n not in gone})
+            waiting = tuple(name for name in policy.confirm if name not in gone)
+            policy = policy.but(columns={n: c for n, c in policy.columns.items() if n not in gone}, confirm=waiting)
         return self._with_target(policy, table, y)
 
     def _with_target(self, policy: Policy, table: pa.Table, y: Any) -> tuple[Policy, pa.Table]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +30,7 @@ from rothko.policy.column_names import (
     WEIGHTS,
     named,
 )
+from rothko.policy.telling import Told, told_by
 
 TOKENS = ("?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".", "-", "*", "")
 """Taken for missing in any text; blanks around them do not count."""
@@ -40,11 +42,6 @@ READINGS = {
     "timestamp": r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$",
 }
 """What text may be in truth."""
-TELLING = {
-    "e-mail addresses": r"^\s*[^@\s]+@[^@\s]+\.[^@\s]+\s*$",
-    "numbers of bank accounts": r"^\s*[A-Z]{2}\d{2}( ?[A-Z0-9]{4}){2,7} ?[A-Z0-9]{1,4}\s*$",
-}
-"""What text of one person looks like."""
 PERIODS = {"date": ["month", "year", "decade"], "timestamp": ["day", "month", "year"]}
 NEARLY = 0.95
 """From this share of distinct values on, a column is nearly unique."""
@@ -230,8 +227,26 @@ def names_one_person(name: str) -> str | None:
     return f"{what}, by its name" if what and not named(ABOUT, name) else None
 
 
-def role_of(look: Look) -> tuple[Role, str]:
-    """Choose a role, and say why: the first rule that fits. Names say more than values, so they go first."""
+class Suggested(NamedTuple):
+    """The role that a column looks like."""
+
+    role: Role
+    why: str
+    doubt: str = ""
+    """What a few of its values tell against it."""
+
+
+def role_of(look: Look) -> Suggested:
+    """Choose a role, and say why."""
+    by_values = look.kind == "text" or (look.kind == "number" and look.whole)
+    told = told_by(look.column, text=look.kind == "text", distinct=len(look.values)) if by_values else None
+    role, why = _role(look, told)
+    doubtful = told is not None and not told.leads and role is not Role.IDENTIFIER
+    return Suggested(role, why, told.why if told is not None and doubtful else "")
+
+
+def _role(look: Look, told: Told | None) -> tuple[Role, str]:
+    """The first rule that fits. Names say more than values, so they go first."""
     name, distinct, text = look.name, len(look.values), look.kind == "text"
     share = distinct / max(look.present, 1)
     unique = look.present >= ENOUGH and share >= NEARLY and (text or (look.whole and not named(MEASURES, name)))
@@ -239,9 +254,8 @@ def role_of(look: Look) -> tuple[Role, str]:
         return Role.IDENTIFIER, "its values cannot be generalised; turn them into text or numbers to release them"
     if why := names_one_person(name):
         return Role.IDENTIFIER, why
-    for texts, pattern in TELLING.items() if text and distinct else ():
-        if pc.match_substring_regex(look.values, pattern).true_count >= 0.9 * distinct:
-            return Role.IDENTIFIER, f"{texts}, by their look"
+    if told is not None and told.leads:
+        return Role.IDENTIFIER, told.why
     if look.constant:
         return Role.KEEP, "says nothing about anybody: all records are alike"
     if named("id", name) and share >= 0.5:

@@ -23,7 +23,7 @@ from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.source import Source
 from rothko.errors import InputError, PolicyError
-from rothko.mistakes import said
+from rothko.mistakes import said, some_of
 from rothko.policy import yaml as yaml_lines
 from rothko.policy.appearance import (
     ENOUGH,
@@ -32,6 +32,7 @@ from rothko.policy.appearance import (
     READABLE,
     UNKNOWN,
     Look,
+    Suggested,
     are_codes,
     are_labels,
     default_k,
@@ -41,11 +42,20 @@ from rothko.policy.appearance import (
 from rothko.policy.code_systems import levels, system_of
 from rothko.policy.column import Column
 from rothko.policy.column_names import NUMBER_OF_A_PERSON, POSTAL, named
+from rothko.policy.confirm import confirmed
+from rothko.policy.dependence import Dependence, dependences
 from rothko.policy.input import InputForm
 from rothko.policy.policy import Policy
 from rothko.policy.spelling import read_spelled
+from rothko.policy.telling import shown
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
+CHECKLIST = (
+    "These roles are guesses that must not leave in silence. Look at each below; where you agree, delete its name here."
+)
+"""What is said above the list of columns that wait for a person."""
+NOTED = 4
+"""Pairs of columns that a note is written about."""
 MANY = 15
 """More quasi-identifiers than this leave little precision."""
 
@@ -63,6 +73,8 @@ class Proposal:
     missing: int
     """How many records have none."""
     why: str
+    confirm: bool = False
+    """Whether a person must agree before the table leaves: it would as it is, or nothing is known of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,24 @@ class Draft:
             notebook.folded("The policy", self.to_yaml()),
         )
 
+    def confirm(self, roles: Mapping[str, Role | str] | None = None) -> Policy:
+        """Agree to every role that waits for a person, and give the policy.
+
+        Parameters
+        ----------
+        roles
+            Columns that have another role than was proposed: ``{"cost": "sensitive"}``.
+
+        Examples
+        --------
+        >>> found = draft({"age": [30, 40] * 20, "visits": [1, 2, 3, 4] * 10})
+        >>> found.policy.confirm
+        ('visits',)
+        >>> str(found.confirm({"visits": "keep"}).columns["visits"].role)
+        'keep'
+        """
+        return confirmed(self.policy, roles or {})
+
     def to_yaml(self, *, ascii_only: bool = False) -> str:
         """Write the policy with the reasons as comments; :meth:`Policy.parse` reads it.
 
@@ -115,6 +145,7 @@ class Draft:
             "A draft: read it, and correct what you know better.",
             f"{self.unique:.1%} of the {self.rows:,} records are unique on the quasi-identifiers.",
             *self.notes,
+            *([CHECKLIST] if self.policy.confirm else []),
         )
         text = "\n".join([*(f"# {line}" for line in head), *lines])
         return text.encode("ascii", "backslashreplace").decode() if ascii_only else text  # of comments only
@@ -123,7 +154,7 @@ class Draft:
         """Give plain data, for machines; the policy as YAML, as in a certificate."""
         columns = [
             {"name": p.name, "role": p.column.role.value, "type": p.type, "distinct": p.distinct, "missing": p.missing,
-             "why": p.why}
+             "why": p.why, "confirm": p.confirm}
             for p in self.proposals
         ]  # fmt: skip
         whole = {"rows": self.rows, "unique": self.unique, "notes": list(self.notes)}
@@ -176,9 +207,11 @@ def draft(
     spelled = read_spelled(data, csv, given)
     source, rows = spelled.source, spelled.table.num_rows
     looks = look_at_all(spelled.table, given)
+    suggested = _suggested(looks, source.label)
+    depending = _depending(looks, suggested)
     proposals = tuple(
         _as_filed(proposal, look, source)
-        for proposal, look in zip(_propose(looks, source.label, spelled.types), looks, strict=True)
+        for proposal, look in zip(_propose(looks, suggested, depending, spelled.types), looks, strict=True)
     )
     by_role = {role: [look for look, p in zip(looks, proposals, strict=True) if p.column.role is role] for role in Role}
     known, sensitive = by_role[Role.QUASI_IDENTIFIER], by_role[Role.SENSITIVE]
@@ -190,6 +223,7 @@ def draft(
         method="auto",
         missing=tuple(dict.fromkeys((*given, *found))),
         input=InputForm.of(replace(source.form or CsvOptions(), decimal=spelled.decimal, thousands=spelled.thousands)),
+        confirm=tuple(p.name for p in proposals if p.confirm),
     )
     header = (
         []
@@ -198,6 +232,7 @@ def draft(
     )
     notes = [*source.notes, *header, *spelled.notes]
     notes += [*_notes_on_values(known + sensitive), *_notes_on_roles(by_role, proposals)]
+    notes += _notes_on_dependences(depending, {p.name: p.column.role for p in proposals})
     notes += _notes_on_privacy(rows, k or default_k(rows), k is not None, sensitive)
     return Draft(policy, proposals, rows, _unique(known, rows), tuple(notes))
 
@@ -250,25 +285,55 @@ def _generalised(look: Look, read_as: str) -> tuple[dict[str, Any], str]:
     return read, ""
 
 
-def _propose(looks: Sequence[Look], label: str, types: Mapping[str, str]) -> Iterator[Proposal]:
-    roles = [role_of(look) for look in looks]
-    if not any(role is Role.QUASI_IDENTIFIER for role, _ in roles):
-        # A policy needs one, and where all records are alike it costs nothing.
-        roles = [(Role.QUASI_IDENTIFIER if role is Role.KEEP else role, why) for role, why in roles]
-    if not any(role is Role.QUASI_IDENTIFIER for role, _ in roles):
+def _suggested(looks: Sequence[Look], label: str) -> list[Suggested]:
+    """The role of each column; at least one is a quasi-identifier, for a policy needs one."""
+    found = [role_of(look) for look in looks]
+    if not any(one.role is Role.QUASI_IDENTIFIER for one in found):
+        # Where all records are alike it costs nothing.
+        found = [one._replace(role=Role.QUASI_IDENTIFIER) if one.role is Role.KEEP else one for one in found]
+    if not any(one.role is Role.QUASI_IDENTIFIER for one in found):
         raise InputError(
             f"{label} has no column to propose as a quasi-identifier: each leads to one person or is sensitive, by its "
             "name or its values; if you know better, write a policy by hand."
         )
-    for look, (role, why) in zip(looks, roles, strict=True):
+    return found
+
+
+def _depending(looks: Sequence[Look], suggested: Sequence[Suggested]) -> list[Dependence]:
+    """Which of the columns that leave determine which."""
+    leaving = zip(looks, suggested, strict=True)
+    return dependences(
+        [(look.name, look.column, len(look.values)) for look, one in leaving if one.role is not Role.IDENTIFIER]
+    )
+
+
+def _propose(
+    looks: Sequence[Look],
+    suggested: Sequence[Suggested],
+    depending: Sequence[Dependence],
+    types: Mapping[str, str],
+) -> Iterator[Proposal]:
+    for look, (role, why, doubt) in zip(looks, suggested, strict=True):
         read_as = types.get(look.name, look.kind if look.stored_as_text else "auto")
         given, how = _generalised(look, read_as) if role is Role.QUASI_IDENTIFIER else ({}, "")
         if (role is Role.SENSITIVE or (role is Role.KEEP and look.name in types)) and read_as != "auto":
             given = {"type": read_as}
         if role is Role.SENSITIVE and look.folds:
             given, how = {"fold": True}, "; values that differ in case, blanks or Unicode form alone count as one"
-        column = Column(role=role, **given)
-        yield Proposal(look.name, column, look.type, len(look.values), len(look.column) - look.present, why + how)
+        how += f"; {doubt}" if doubt else ""
+        of = [(one.of, one.share) for one in depending if one.by == look.name]
+        if of:
+            least = shown(min(share for _, share in of))
+            how += f"; determines {some_of([name for name, _ in of])} ({least} of records)"
+        yield Proposal(
+            look.name,
+            Column(role=role, **given),
+            look.type,
+            len(look.values),
+            len(look.column) - look.present,
+            why + how,
+            role in (Role.SENSITIVE, Role.KEEP) or bool(doubt) or why == UNKNOWN,
+        )
 
 
 def _unique(known: Sequence[Look], rows: int) -> float:
@@ -291,12 +356,12 @@ def _unique(known: Sequence[Look], rows: int) -> float:
 def _notes_on_values(read: Sequence[Look]) -> Iterator[str]:
     """Tell how the values of quasi-identifiers and sensitive columns were understood."""
     if stored := [look.name for look in read if look.stored_as_text]:
-        yield f"Numbers or dates are stored as text in {_listed(stored)}; 'type' says how they are read."
+        yield f"Numbers or dates are stored as text in {some_of(stored)}; 'type' says how they are read."
     infinite = [look.name for look in read if look.tokens and look.kind == "number" and not look.stored_as_text]
     if infinite:
-        yield f"There are infinite numbers in {_listed(infinite)}, which no range can hold; they are taken for missing."
+        yield f"There are infinite numbers in {some_of(infinite)}, which no range can hold; they are taken for missing."
     for token in sorted({token for look in read if look.name not in infinite for token in look.tokens}):
-        names = _listed([look.name for look in read if token in look.tokens])
+        names = some_of([look.name for look in read if token in look.tokens])
         yield f"{token!r} is taken for missing in {names}; if it is a value there, take it out of 'missing'."
     for look in read:
         if look.puzzling:
@@ -310,12 +375,12 @@ def _notes_on_roles(by_role: Mapping[Role, Sequence[Look]], proposals: Sequence[
     """Tell what to think about before agreeing."""
     known, sensitive = by_role[Role.QUASI_IDENTIFIER], by_role[Role.SENSITIVE]
     if len(known) > MANY:
-        doubtful = _listed([p.name for p in proposals if p.why.startswith(UNKNOWN)] or [look.name for look in known])
+        doubtful = some_of([p.name for p in proposals if p.why.startswith(UNKNOWN)] or [look.name for look in known])
         yield f"{len(known)} quasi-identifiers leave little precision; give 'keep' to what nobody can know: {doubtful}?"
     if not sensitive:
         yield "No column looks sensitive; give the role to what must not be learnt: k-anonymity alone cannot hide it."
     if len(sensitive) > 1:
-        names = _listed([look.name for look in sensitive])
+        names = some_of([look.name for look in sensitive])
         yield f"{names} are sensitive and released as they are: who knows one of a person may learn the others."
     for look in by_role[Role.IDENTIFIER]:
         if named(NUMBER_OF_A_PERSON, look.name) and 0 < len(look.values) < NEARLY * look.present:
@@ -323,6 +388,18 @@ def _notes_on_roles(by_role: Mapping[Role, Sequence[Look]], proposals: Sequence[
                 f"{look.name!r} repeats: where a person has several records, k counts records, not people; write "
                 f"k-anonymity: {{k: …, of: {look.name}}} to count people."
             )
+
+
+def _notes_on_dependences(found: Sequence[Dependence], roles: Mapping[str, Role]) -> Iterator[str]:
+    """Tell what follows where one column determines another."""
+    for one in found[:NOTED]:
+        told = f"{one.by!r} determines {one.of!r} in {shown(one.share)} of records"
+        if roles[one.by] is not Role.QUASI_IDENTIFIER and roles[one.of] is Role.QUASI_IDENTIFIER:
+            yield f"{told} and leaves as it is: who reads it knows the other; make it a quasi-identifier, or drop it."
+        elif roles[one.by] is Role.QUASI_IDENTIFIER and roles[one.of] is Role.QUASI_IDENTIFIER:
+            yield f"{told}: drop {one.of!r}, which adds nothing to it, and the release keeps more of the others."
+    if len(found) > NOTED:
+        yield f"{len(found) - NOTED} more pairs of columns are such that one determines the other; see the reasons."
 
 
 def _notes_on_privacy(rows: int, k: int, asked: bool, sensitive: Sequence[Look]) -> Iterator[str]:
@@ -338,7 +415,3 @@ def _notes_on_privacy(rows: int, k: int, asked: bool, sensitive: Sequence[Look])
             most = int(counts[: 1 - _diversity(look).l].sum())
             if 2 * most < rows // k:
                 yield f"Most records share a value of {look.name!r}: its l-diversity leaves {most:,} class(es) at most."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

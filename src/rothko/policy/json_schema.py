@@ -17,6 +17,10 @@ def json_schema() -> dict[str, Any]:
     """Describe the policy file."""
     scalar = {"type": ["string", "number", "boolean", "null"], "description": "text as it is written"}
     properties = {
+        "confirm": {
+            "description": "columns whose role a draft has guessed; delete each when you agree with it",
+            "anyOf": [{"type": "array", "items": scalar}, {"type": "null"}],
+        },
         "columns": {"type": "object", "additionalProperties": {"$ref": "#/$defs/column"}, "minProperties": 1},
         "privacy": {"type": "array", "items": _named_schema(requirements()), "minItems": 1},
         "workload": {"anyOf": [{"type": "array", "items": _named_schema(tasks())}, {"type": "null"}]},

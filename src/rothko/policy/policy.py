@@ -97,6 +97,8 @@ class Policy(BaseModel):
         How text files are written.
     input
         How the table is read, where it is a text file; what a command or ``csv=`` says wins.
+    confirm
+        Columns whose role was guessed by a draft and waits for a person; nothing is released while there are any.
 
     Raises
     ------
@@ -152,11 +154,12 @@ class Policy(BaseModel):
     order: RowOrder = "random"
     csv: TextForm = TextForm()
     input: InputForm = InputForm()
+    confirm: tuple[str, ...] = ()
 
-    @field_validator("workload", mode="before")
+    @field_validator("workload", "confirm", mode="before")
     @classmethod
-    def _no_workload(cls, workload: Any) -> Any:
-        return () if workload is None else workload
+    def _none(cls, entries: Any) -> Any:
+        return () if entries is None else entries  # the key alone, all that was below it deleted
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -193,6 +196,11 @@ class Policy(BaseModel):
                 for name in names
                 if (wrong := self._unfit(parameter, name))
             ]
+        mistakes += [
+            Mistake(("confirm", i), f"{name!r} is not a column of the policy; {hint(name, self.columns)}")
+            for i, name in enumerate(self.confirm)
+            if name not in self.columns
+        ]
         if mistakes:
             raise MistakeError(mistakes=mistakes)
         return self
@@ -383,7 +391,8 @@ class Policy(BaseModel):
         )
         written = always | if_asked
         rest = {name: written[name] for name in type(self).model_fields if name in written}
-        return {"columns": policy_entries.plain(columns), **rest}
+        waiting = {"confirm": list(self.confirm)} if self.confirm else {}
+        return {**waiting, "columns": policy_entries.plain(columns), **rest}
 
     def dump(self, *, ascii_only: bool = False) -> str:
         """Write the policy as YAML, in its short forms; :meth:`parse` reads the same policy back.
@@ -434,7 +443,7 @@ def _is_text(path: KeyPath) -> bool:
             return True
         case ("input", "missing", *_) | ("columns", _, "type", _):
             return True
-        case ("missing", _) | ("columns", _, "order", _):
+        case ("missing" | "confirm", _) | ("columns", _, "order", _):
             return True
         case ("columns", _, "hierarchy", "tree" | "csv" | "delimiter", *_):
             return True

@@ -128,7 +128,7 @@ def _by_name(names: Sequence[str]) -> list[Seen]:
 def _by_values(source: Source, names: Sequence[str], missing: Sequence[str]) -> list[Seen]:
     """What columns look like, as a draft would say it."""
     looks = look_at_all(_records(source, names), missing)
-    return [Seen(look.name, *role_of(look)) for look in looks]
+    return [Seen(look.name, (found := role_of(look)).role, found.why) for look in looks]
 
 
 def _records(source: Source, names: Sequence[str]) -> pa.Table:
