@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -110,6 +112,13 @@ def anonymize(
             show_default=False,
         ),
     ] = None,
+    if_changed: Annotated[
+        bool,
+        typer.Option(
+            "--if-changed",
+            help="Do nothing where input, policy, options and versions are those of the release that is there.",
+        ),
+    ] = False,
     accept_draft: Annotated[
         bool, typer.Option("--accept-draft", help="Release though a draft has roles that nobody has confirmed.")
     ] = False,
@@ -163,6 +172,7 @@ def anonymize(
     from rothko.policy.draft import as_policy
     from rothko.policy.opened import where_it_lies
     from rothko.release.place import claim_files, place_of
+    from rothko.release.rerun import Run
     from rothko.release.staging import staging
 
     if recoding is not None and no_recoding:
@@ -190,6 +200,18 @@ def anonymize(
     gain = options.number("--minimum-gain", minimum_gain, 0)
     given = options.parameters("--option", option, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
     asked = _with_options(table.policy, given)
+    run = None
+    if if_changed:
+        if piped:
+            raise InputError("--if-changed is for a release that stays there, and standard output keeps none; name a file.")
+        beside = {
+            "engine": engine, "seed": seed, "key": _hashed(options.key(key_file)), "memory": memory, "csv": str(csv),
+            "recoding": str(recoding), "no_recoding": no_recoding, "report": report, "words": repr(table.words),
+        }  # fmt: skip
+        run = Run.of(data, asked, out, options=beside)
+        if (made := run.unchanged()) is not None:
+            _show_unchanged(out, made, as_json)
+            return
     to_be = recoding is not None
     makes = method_for(asked, engine, recoding=to_be)
     if piped and (makes.two_tables or there is not data):
@@ -213,14 +235,33 @@ def anonymize(
         told("save", 0, 1)
         saved = release.save(place)
         told("save", 1, 1)
+    if run is not None:
+        recoded = saved.certificate.recoding.values()
+        run.keep(dict(zip(saved.recoding_files, recoded, strict=True)))
     if piped and certificate is not None:
         with staging(claimed) as stage:
             stage.write(Path(certificate), saved.certificate_path.read_text(encoding="utf-8"))
             stage.commit()
         saved = saved._replace(certificate_path=Path(certificate))
-    _show(saved, as_json, piped=piped)
+    _show(saved, as_json, piped=piped, unchanged=None if run is None else False)
     if piped:
         pipes.send(saved.data)
+
+
+def _hashed(key: bytes | None) -> str | None:
+    return None if key is None else hashlib.sha256(key).hexdigest()
+
+
+def _show_unchanged(out: str, certificate: Mapping[str, Any], as_json: bool) -> None:
+    """Say that there is nothing to do."""
+    from rothko.cli import console
+
+    if as_json:
+        console.json({**certificate, "unchanged": True})
+        return
+    console.out.print(
+        f"Unchanged: {out} was made from this input, policy, options and version; nothing to do.", markup=False
+    )
 
 
 def _tell_roles(named: Policy, settled: Policy) -> None:
@@ -244,13 +285,13 @@ def _with_options(policy: Policy, given: dict[str, Any]) -> Policy:
     return policy.but(method={method.name: {p.name: getattr(method, p.name) for p in fields(method)} | given})
 
 
-def _show(saved: Saved[Certificate], as_json: bool, *, piped: bool) -> None:
+def _show(saved: Saved[Certificate], as_json: bool, *, piped: bool, unchanged: bool | None = None) -> None:
     """The verdict, as the certificate of the written bytes has it; on standard error where these go to the other."""
     from rothko.cli import console
     from rothko.data.address import address
 
     if as_json:
-        console.json(saved.certificate.to_dict())
+        console.json(saved.certificate.to_dict() | ({} if unchanged is None else {"unchanged": unchanged}))
         return
     to = console.err if piped else console.out
     certificate = saved.certificate

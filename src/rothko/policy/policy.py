@@ -265,6 +265,13 @@ class Policy(BaseModel):
         return self._with_role(Role.KEEP)
 
     @property
+    def hierarchy_files(self) -> list[Path]:
+        """The files that its hierarchies are read from."""
+        asked = [column.hierarchy for column in self.columns.values()]
+        asked += [getattr(requirement, "hierarchy", None) for requirement in self.privacy]
+        return [one.file for one in asked if one is not None and one.kind == "csv"]
+
+    @property
     def models(self) -> list[Model]:
         """The tasks that predict a column."""
         from rothko.workload.tasks import models

@@ -24,7 +24,7 @@ LIBRARIES = ("rothko", "numpy", "numba", "pyarrow", "duckdb")
 
 
 @cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """What the libraries say of themselves, looked up once: it takes 4 ms."""
     return {name: version(name) for name in LIBRARIES}
 
@@ -84,7 +84,7 @@ class Sealed:
     @property
     def _making(self) -> dict[str, Any]:
         seconds = {stage: round(taken, 4) for stage, taken in self.timings.items()}
-        return {"versions": dict(_versions()), "seconds": seconds}
+        return {"versions": dict(versions()), "seconds": seconds}
 
     def to_json(self) -> str:
         """The certificate as it is saved."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from rothko import json_text, private
 from rothko.data.address import Store, address, is_store
@@ -239,12 +239,10 @@ def place_of(
     if parts is not None and (in_parts or two_tables):
         what = "engine spark writes a file for each of its tasks" if in_parts else "anatomy writes two tables"
         raise OutputError(f"{what[0].upper()}{what[1:]}, and none of a size; leave out {said('--parts')}.")
-    asked = (column.hierarchy for column in policy.columns.values())
-    hierarchies = [one.file for one in asked if one is not None and one.kind == "csv"]
     files = () if source is None else paths_at(source)
     if source is not None and source.is_dir() and files != (source,):
         _refuse_inside(Path(out), source)
-    read = (*files, *hierarchies, *inputs)
+    read = (*files, *policy.hierarchy_files, *inputs)
     place = Place.of(
         out,
         suffix=ending_like(files[0] if files else None),
@@ -307,6 +305,28 @@ def claim_folder(folder: str | Path, names: Iterable[str], *, overwrite: bool, i
 
 
 # ── Names
+
+
+class Names(NamedTuple):
+    """Where the files of a release are looked for."""
+
+    data: Path
+    certificate: Path
+    private: Path
+    """The folder of what is not for publication."""
+
+
+def names_at(out: str | Path, source: Path | None) -> Names:
+    """Where a release of a table goes, or is since an earlier run; nothing is looked at but whether a folder is there.
+
+    >>> [path.as_posix() for path in names_at("release/", Path("people.csv"))]
+    ['release/release.csv', 'release/certificate.json', 'release-recoding']
+    """
+    path, folder = _file_or_folder(out)
+    files = () if source is None else paths_at(source)
+    data = path if folder is None else folder / f"release{ending_like(files[0] if files else None)}"
+    own = recoding_place(path if folder is not None else data)
+    return Names(data, certificate_of(data, folder), own.parent)
 
 
 def stem_of(data: Path) -> str:

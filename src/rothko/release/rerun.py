@@ -1,0 +1,125 @@
+"""Runs that need not be done again: what a release was made from, kept where only its maker looks.
+
+A hash of the input would confirm a guess of the whole input to whoever reads it, so it is not in the certificate, which
+goes with the data. It lies in the folder of the recoding, which is not for publication, in a file that nobody else can
+read. A run is the same where input, policy, its hierarchies, options and versions are, and where the files of the
+release are still those that the certificate lists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rothko import json_text
+from rothko.data.address import is_store
+from rothko.data.source.file_bytes import in_order, stamps
+from rothko.data.source.listing import paths_at
+from rothko.errors import InputError, OutputError
+from rothko.policy.policy import Policy
+from rothko.release.certificate import versions
+from rothko.release.place import names_at
+from rothko.release.staging import sha256
+from rothko.release.write import explained
+
+RECORD = "made-from.json"
+"""The name of the file beside the recoding."""
+FORMAT = "rothko made-from 1"
+PIECE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a release is made from, looked at before any work is done."""
+
+    made_from: Mapping[str, str]
+    """By what it is: the input, the policy, its hierarchies, the options, the versions; a hash of each."""
+    record: Path
+    certificate: Path
+    inputs: tuple[Path, ...]
+    stamped: tuple[tuple[str | int, ...], ...]
+    """The state of the input, which must be the same when the release is in place."""
+
+    @classmethod
+    def of(cls, data: Path, policy: Policy, out: str | Path, *, options: Mapping[str, Any]) -> Run:
+        """Look at the input, which takes a pass over its bytes."""
+        names = names_at(out, data)
+        if is_store(names.data):
+            raise OutputError(
+                "--if-changed keeps what a release was made from in a private folder beside it, and an object store "
+                "has none; write to this machine, or leave it out."
+            )
+        inputs = paths_at(data)
+        if not all(is_store(path) or path.is_file() for path in inputs):
+            raise InputError(f"--if-changed compares the bytes of files, and {str(data)!r} is none; leave it out.")
+        stamped = tuple(stamps(inputs))
+        made_from = {
+            "input": _hash_of_all(data, inputs),
+            "policy": policy.digest,
+            "hierarchies": _digest(json_text.dump([sha256(path) for path in policy.hierarchy_files])),
+            "options": _digest(json_text.dump(dict(options))),
+            "versions": _digest(json_text.dump(versions())),
+        }
+        return cls(made_from, names.private / RECORD, names.certificate, inputs, stamped)
+
+    def unchanged(self) -> Mapping[str, Any] | None:
+        """The certificate of the release that is there, if it was made from the same and is still what it was."""
+        kept = _read(self.record)
+        if kept is None or kept.get("format") != FORMAT or kept.get("made_from") != dict(self.made_from):
+            return None
+        certificate = _read(self.certificate)
+        if certificate is None or kept.get("certificate_sha256") != sha256(self.certificate):
+            return None
+        released = {self.certificate.with_name(name): digest for name, digest in certificate["files"].items()}
+        recoded = {Path(path): digest for path, digest in kept["recoding"].items()}
+        there = all(path.is_file() and sha256(path) == digest for path, digest in (released | recoded).items())
+        return certificate if there else None
+
+    def keep(self, recoding: Mapping[Path, str]) -> None:
+        """Keep what the release was made from, now that it is in place; not where the input was changed meanwhile."""
+        if tuple(stamps(self.inputs)) != self.stamped:
+            return
+        told = {
+            "format": FORMAT,
+            "made_from": dict(self.made_from),
+            "certificate_sha256": sha256(self.certificate),
+            "recoding": {str(path.resolve()): digest for path, digest in recoding.items()},
+        }
+        with explained(self.record):
+            self.record.parent.mkdir(mode=0o700, exist_ok=True)
+            partial = self.record.with_name(f".{RECORD}.{os.getpid()}")
+            try:
+                with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                    file.write(json_text.dump(told) + "\n")
+                partial.replace(self.record)
+            finally:
+                partial.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        told = json_text.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _hash_of_all(data: Path, paths: tuple[Path, ...]) -> str:
+    """One hash of the bytes of all files; of several, with their names, which may hold values."""
+    whole = hashlib.sha256()
+    for path in paths:
+        one = hashlib.sha256()
+        with in_order(path) as file:
+            while piece := file.read(PIECE):
+                one.update(piece)
+        name = "" if len(paths) == 1 else os.path.relpath(path, data) if data.is_dir() else path.name
+        whole.update(f"{name}\0{one.hexdigest()}\n".encode())
+    return whole.hexdigest()
