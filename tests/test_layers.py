@@ -14,6 +14,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src"
 ROOMS = (
     ("errors",),
+    ("environment",),
     ("json_text", "mistakes", "private", "progress", "secret"),
     ("bar", "notebook", "plots"),
     ("kernels",),

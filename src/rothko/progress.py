@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
 
+from rothko import environment
 from rothko.errors import InputError
 
 Progress = Callable[[str, int, int], None]
@@ -38,9 +39,10 @@ def counted(progress: Progress, stage: str, total: int) -> Callable[[int], None]
 
 
 def count_threads(asked: int | None) -> int:
-    """As many threads as asked for, or as there are cores for this process."""
+    """As many threads as asked for, here or in the environment, or as there are cores for this process."""
     if asked is not None and asked < 1:
         raise InputError(f"threads must be at least 1, not {asked}.")
+    asked = asked or environment.threads()
     return asked or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
 
 

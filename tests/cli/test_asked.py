@@ -88,8 +88,9 @@ def test_verbose_is_a_line_for_each_stage_where_there_is_no_terminal(rothko: Rot
 def test_errors_are_json_where_results_are(command: tuple[str, ...], kind: str, code: int, rothko: Rothko) -> None:
     told = rothko(*command)
     ran = rothko(*command[:2], "--json", *command[2:])
-    [(key, error)] = json.loads(ran.out).items()
-    assert (ran.code, ran.err, key) == (code, "", "error")
+    document = json.loads(ran.out)
+    error = document.pop("error")
+    assert (ran.code, ran.err, document) == (code, "", {"format": "rothko error 1"})
     assert (error["kind"], error["exit_code"]) == (kind, code)
     assert error["message"].split(";")[0] in told.err.replace("Error: ", "") or kind == "UsageError"
 

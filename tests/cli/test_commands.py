@@ -99,6 +99,7 @@ def test_draft_anonymize_check_measure_apply(ending: str, steward, rothko, folde
     assert checked["classes"] == certificate["classes"]
 
     measured = json.loads(steward("measure", data, release, "--policy", "policy.yaml", "--json").out)
+    assert measured.pop("format") == "rothko measure 1"
     assert measured.pop("survey").keys() >= {"loss_metric", "ambiguity_metric"}
     assert measured == certificate["loss"]
     assert f"{measured['gcp']:.4f}" in steward("measure", data, release, "--policy", "policy.yaml").out

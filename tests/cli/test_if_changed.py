@@ -113,6 +113,15 @@ def test_without_a_policy_file(made: Callable[..., str]) -> None:
     assert made(command=command) == "unchanged"
 
 
+def test_a_release_in_parts(made: Callable[..., str]) -> None:
+    command = "anonymize people.csv --policy policy.yaml --out parts --overwrite --if-changed --parts 1MB"
+    assert made(command=command) == "made"
+    assert made(command=command) == "unchanged"
+    [part] = Path("parts").rglob("part-*")
+    part.write_text("age,town,disease\n")
+    assert made(command=command) == "made"
+
+
 @pytest.mark.parametrize(
     ("command", "told"),
     [
@@ -120,6 +129,7 @@ def test_without_a_policy_file(made: Callable[..., str]) -> None:
             "anonymize people.csv --policy policy.yaml --if-changed --out s3://bucket/release/",
             "an object store has none",
         ),
+        ("anonymize sqlite:///p.db?table=t --policy policy.yaml --if-changed --out there", "database"),
         ("anonymize nowhere.csv --policy policy.yaml --if-changed --out there", "nowhere.csv"),
     ],
 )

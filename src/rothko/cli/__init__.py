@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from rothko import __version__
-from rothko.cli import options, pipes
+from rothko.cli import log, options, pipes
 from rothko.cli.limits import keep_address_space
 from rothko.cli.streams import PrintError, printed
 from rothko.errors import PrivacyWarning, RothkoError, lacks_memory
@@ -60,6 +60,7 @@ def _common(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")] = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    log: options.Log = None,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:
@@ -75,10 +76,14 @@ def main() -> None:
     warnings.showwarning = _show_warning
     signal.signal(signal.SIGTERM, _terminate)
     before, others = IN_PLACE.set([]), options.ASKED.set(set())
+    run = log.RUN.set(log.Run(next((word for word in sys.argv[1:] if word in COMMANDS), "")))
     try:
         with printed(), pipes.forgotten(), speaking_of_options():
             code = _run()
+            if log.wanted():
+                log.ended(code)
     finally:
+        log.RUN.reset(run)
         IN_PLACE.reset(before)
         options.ASKED.reset(others)
     sys.exit(code)
@@ -87,6 +92,7 @@ def main() -> None:
 def _run() -> int:
     """Run a command, and say what became of it; its exit code."""
     try:
+        log.listen()
         keep_address_space()
         code = _command()
     except RothkoError as error:
@@ -130,7 +136,11 @@ def _command() -> int:
 
 def _failed(kind: str, sentence: str, code: int, values: Sequence[str] = ()) -> int:
     """Say what went wrong, to a person or to a machine; the exit code."""
+    if log.wanted():
+        log.event("error", "error", kind=kind, message=sentence.removeprefix("Error: "), exit_code=code)
     if not options.asked("as_json"):
+        if log.wanted():
+            return code
         _say(sentence)
         if values:
             _say(_listed(values))
@@ -142,7 +152,7 @@ def _failed(kind: str, sentence: str, code: int, values: Sequence[str] = ()) -> 
     if values:
         told |= {"values": _some(values), "values_in_all": len(values)}
     with contextlib.suppress(PrintError):
-        print(json_text.dump({"error": told}, ascii_only=True), flush=True)
+        print(json_text.dump({"format": "rothko error 1", "error": told}, ascii_only=True), flush=True)
     return code
 
 
@@ -151,8 +161,11 @@ def _misused(error: Any) -> int:
     words = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
     if "unexpected extra argument" in error.message and sum(os.path.exists(word) for word in words) > 1:
         error.message = f"{error.message.split('(')[0].strip()}: to read several files, quote a pattern, 'data/*.csv'."
+    if any(word == "--log" or word.startswith("--log=") for word in words):
+        options.ASKED.get().add("log")
     if "--json" in words:
         options.ASKED.get().add("as_json")
+    if options.asked("as_json") or log.wanted():
         return _failed("UsageError", error.format_message(), error.exit_code)
     error.show()
     return int(error.exit_code)
@@ -174,7 +187,11 @@ def _told_in_place(what: str) -> bool:
     """Say that what was asked for is in place, if it is, and what else happened."""
     there = [path for path in IN_PLACE.get() or () if path.exists()]
     if there:
-        _say(f"{', '.join(repr(str(path)) for path in there)}: complete and in place; {what}.")
+        told = f"{', '.join(repr(str(path)) for path in there)}: complete and in place; {what}."
+        if log.wanted():
+            log.event("warning", "in place", message=told)
+        else:
+            _say(told)
     return bool(there)
 
 
@@ -189,4 +206,7 @@ def _terminate(*_: Any) -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, PrivacyWarning):
-        _say(f"Warning: {message}")
+        if log.wanted():
+            log.warned(str(message))
+        else:
+            _say(f"Warning: {message}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rothko.cli import log as log_events
 from rothko.cli import options, pipes
 from rothko.cli.groups import grouped
 from rothko.cli.pipes import files
@@ -154,6 +155,7 @@ def anonymize(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    log: options.Log = None,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:
@@ -203,10 +205,11 @@ def anonymize(
     run = None
     if if_changed:
         if piped:
-            raise InputError("--if-changed is for a release that stays there, and standard output keeps none; name a file.")
+            raise InputError("--if-changed is for a release that stays, and standard output keeps none; name a file.")
         beside = {
-            "engine": engine, "seed": seed, "key": _hashed(options.key(key_file)), "memory": memory, "csv": str(csv),
-            "recoding": str(recoding), "no_recoding": no_recoding, "report": report, "words": repr(table.words),
+            "engine": engine, "seed": seed, "key": _hashed(options.key(key_file)), "memory": as_bytes(memory),
+            "csv": str(csv), "parts": parts, "recoding": str(recoding), "no_recoding": no_recoding, "report": report,
+            "words": repr(table.words),
         }  # fmt: skip
         run = Run.of(data, asked, out, options=beside)
         if (made := run.unchanged()) is not None:
@@ -238,6 +241,7 @@ def anonymize(
     if run is not None:
         recoded = saved.certificate.recoding.values()
         run.keep(dict(zip(saved.recoding_files, recoded, strict=True)))
+    log_events.counted(saved.certificate.verification.rows)
     if piped and certificate is not None:
         with staging(claimed) as stage:
             stage.write(Path(certificate), saved.certificate_path.read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rothko.cli import options, pipes
+from rothko.cli import log, options, pipes
 from rothko.cli.groups import grouped
 from rothko.errors import InputError
 
@@ -58,8 +58,9 @@ def apply(
     if piped:
         out = str(pipes.standard_output(form or "csv"))
     done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=memory)
+    log.counted(done.rows)
     if as_json:
-        console.json(done._asdict() | {"path": str(done.path)})
+        console.json(done._asdict() | {"path": str(done.path)}, "apply")
         return
     to = console.err if piped else console.out
     to.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")

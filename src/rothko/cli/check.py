@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from rothko.cli import options
+from rothko.cli import log, options
 from rothko.cli.groups import grouped
 
 
@@ -34,8 +34,9 @@ def check(
 
     csv = text.options()
     found = assess(data, policy, threads=threads, csv=csv, **unfiled.words())
+    log.counted(found.verification.rows)
     if as_json:
-        console.json(found.to_dict())
+        console.json(found.to_dict(), "check")
     else:
         console.out.print(console.requirements(found.verification))
         console.out.print(f"\n{found.verification.rows:,} records in {found.verification.classes:,} classes.")

@@ -141,6 +141,7 @@ def compare(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    log: options.Log = None,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:
@@ -175,7 +176,7 @@ def compare(
             found = of_tables.run(data, delimiter, encoding, progress=report, **asked)
     written = [] if claim is None else _save(found, claim, _page(ctx, found, data), plots)
     if as_json:
-        console.json(found.to_dict())
+        console.json(found.to_dict(), "compare")
     else:
         _show(found, written)
     code = _exit_code(found)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from rothko import json_text
 from rothko.bar import drawn
-from rothko.cli import bars
+from rothko.cli import bars, log
 from rothko.cli.options import asked
 from rothko.cli.streams import showable
 
@@ -33,11 +33,11 @@ ROOMY = 100
 
 
 class Talk(Console):
-    """A console that says nothing where that is asked for."""
+    """A console that says nothing where that is asked for; standard error is for events alone where these are."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print, unless there is to be quiet."""
-        if not asked("quiet"):
+        if not asked("quiet") and not (self.stderr and asked("log")):
             super().print(*objects, **options)
 
 
@@ -50,6 +50,10 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
     """A progress bar for runs of more than a second, on a terminal; elsewhere a line for each stage, if asked for."""
     from rothko.kernels.compiling import told
 
+    if asked("log"):
+        with log.stages() as stages, told(stages):
+            yield stages
+        return
     quiet = quiet or asked("quiet")
     lines = asked("verbose") and not err.is_terminal and not quiet
     since = time.monotonic()
@@ -62,8 +66,15 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
         yield report
 
 
-def json(data: Any) -> None:
-    """Print plain data as JSON that is valid in the encoding of standard output."""
+def json(data: Any, form: str | None = None) -> None:
+    """Print plain data as JSON that is valid in the encoding of standard output.
+
+    Parameters
+    ----------
+    form
+        What it is called in :mod:`rothko.cli.json_schemas`, where the data does not say it itself.
+    """
+    data = data if form is None else {"format": f"rothko {form} 1", **data}
     text = json_text.dump(data)
     can_show = showable(text, sys.stdout.encoding) == text
     print(text if can_show else json_text.dump(data, ascii_only=True), flush=True)

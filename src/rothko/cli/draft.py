@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rothko.cli import options, pipes
+from rothko.cli import log, options, pipes
 from rothko.cli.groups import grouped
 
 
@@ -56,8 +56,9 @@ def draft(
         with staging(claim) as stage:
             stage.write(Path(out), found.to_yaml())
             stage.commit()
+    log.counted(found.rows)
     if as_json:
-        console.json(found.to_dict())
+        console.json(found.to_dict(), "draft")
     elif out is None:
         console.policy(found)
     if not as_json:

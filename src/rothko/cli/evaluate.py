@@ -84,6 +84,7 @@ def evaluate(
     text: options.TextFile,
     as_json: options.Json = False,
     verbose: options.Verbose = False,
+    log: options.Log = None,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:
@@ -118,7 +119,7 @@ def evaluate(
             progress=progress,
         )
     if as_json:
-        console.json([one.to_dict() for one in found])
+        console.json({"tasks": [one.to_dict() for one in found]}, "evaluate")
         return
     for i, one in enumerate(found):
         if i:

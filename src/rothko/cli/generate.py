@@ -52,6 +52,7 @@ def agrawal(
     ] = False,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -82,6 +83,7 @@ def census(
     ] = None,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -102,6 +104,7 @@ def patients(
     ] = None,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -147,6 +150,7 @@ def longtail(
     ] = None,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -204,6 +208,9 @@ def _write(
         for other, text in beside.items():
             stage.write(other, text)
         stage.commit()
+    if options.asked("as_json"):
+        console.json({"records": rows, "path": str(path), "beside": [str(other) for other in beside]}, "generate")
+        return
     console.out.print(f"{rows:,} records: {path}", markup=False)
     for other in beside:
         console.out.print(str(other), markup=False)

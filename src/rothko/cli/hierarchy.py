@@ -65,7 +65,7 @@ def show(
         found = _found(data, column, policy, asked)
         hierarchy, records = found.hierarchy, found.records().tolist()
     if as_json:
-        console.json({"hierarchy": hierarchy.to_nested(), "leaves": len(hierarchy.leaves)})
+        console.json({"hierarchy": hierarchy.to_nested(), "leaves": len(hierarchy.leaves)}, "hierarchy show")
         return
     for line in drawn(hierarchy, records, everything=everything):
         console.out.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -81,6 +81,7 @@ def export(
     policy: options.PolicyFile = None,
     asked: Asked = None,
     overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -98,7 +99,9 @@ def export(
     with staging(claim) as stage:
         stage.write(Path(out), written_hierarchy(found.hierarchy, Path(out)))
         stage.commit()
-    if not quiet:
+    if as_json:
+        console.json({"path": out, **_counts(found.hierarchy)}, "hierarchy export")
+    else:
         console.out.print(f"{_size(found.hierarchy)}: {out}", markup=False)
 
 
@@ -119,7 +122,7 @@ def check(
     hierarchy = read_hierarchy(file)
     unused = None if data is None else _fits(hierarchy, data, column, policy).unused
     if as_json:
-        console.json({"leaves": len(hierarchy.leaves), "levels": _levels(hierarchy), "unused": unused})
+        console.json({**_counts(hierarchy), "unused": unused}, "hierarchy check")
         return
     console.out.print(f"{file}: {_size(hierarchy)}", markup=False)
     if unused and data is not None:
@@ -134,6 +137,7 @@ def put_in(
     data: Annotated[
         str | None, typer.Option("--data", metavar="<path>", help="A table that it must fit.", show_default=False)
     ] = None,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
@@ -162,7 +166,9 @@ def put_in(
     with staging(claim) as stage:
         stage.write(policy, changed)
         stage.commit()
-    if not quiet:
+    if as_json:
+        console.json({"policy": str(policy), "column": column, **_counts(hierarchy)}, "hierarchy import")
+    else:
         old = before.columns[column].hierarchy
         was = "had none" if old is None else f"had {old.short() if old.kind != 'tree' else 'a tree'}"
         console.out.print(f"{policy}: {column!r} {was}, and has {file.name} now ({_size(hierarchy)}).", markup=False)
@@ -227,6 +233,10 @@ def _fits(hierarchy: Hierarchy, data: str, column: str | None, policy: Path | No
 
 def _levels(hierarchy: Hierarchy) -> int:
     return max(map(len, hierarchy.to_rows())) - 1
+
+
+def _counts(hierarchy: Hierarchy) -> dict[str, int]:
+    return {"leaves": len(hierarchy.leaves), "levels": _levels(hierarchy)}
 
 
 def _size(hierarchy: Hierarchy) -> str:

@@ -97,4 +97,4 @@ def measure(
         told["queries"] = answered.to_dict()
         show(console.facts(queries_told(answered)))
     if as_json:
-        console.json(told)
+        console.json(told, "measure")

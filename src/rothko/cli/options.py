@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rothko.policy.words import Words
 
 
+EVENTS = ("json",)
+"""In what form events are written."""
 ASKED: ContextVar[set[str]] = ContextVar("asked")
 """What was asked for that concerns more than one command, in a run: names of parameters."""
 
@@ -32,6 +34,15 @@ def _noted(parameter: typer.CallbackParam, given: bool) -> bool:
     """Note what whoever prints must know, wherever on the line it was asked for."""
     if given:
         ASKED.get(set()).add(parameter.name or "")
+    return given
+
+
+def _logged(given: str | None) -> str | None:
+    """Note that events are asked for, wherever on the line."""
+    if given is not None:
+        if given not in EVENTS:
+            raise InputError(f"--log must be {' or '.join(EVENTS)}, not {given!r}.")
+        ASKED.get(set()).add("log")
     return given
 
 
@@ -69,6 +80,17 @@ Quiet = Annotated[
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", callback=_noted, is_eager=True, help="Say each stage, also without a terminal."),
+]
+Log = Annotated[
+    str | None,
+    typer.Option(
+        "--log",
+        callback=_logged,
+        is_eager=True,
+        metavar="json",
+        help="A line of JSON for each event on standard error, and nothing else there.",
+        show_default=False,
+    ),
 ]
 Output = Annotated[str, typer.Option("--out", "-o", metavar="<path>", help="The file to write.", show_default=False)]
 Form = Annotated[

@@ -48,6 +48,7 @@ def paint(
     ] = None,
     overwrite: options.Overwrite = False,
     threads: options.Threads = None,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
@@ -77,7 +78,10 @@ def paint(
     else:
         painting = _of_table(release, x, y, by, threads)
     Drawing(painting).write(claim)
-    console.out.print(str(target), markup=False)
+    if as_json:
+        console.json({"path": str(target)}, "paint")
+    else:
+        console.out.print(str(target), markup=False)
 
 
 def _of_table(release: Path, x: str | None, y: str | None, by: str, threads: int | None) -> Painting:

@@ -67,7 +67,7 @@ def plan(
     )
     speed = calibrate() if calibration else None
     if as_json:
-        console.json(_as_data(found, speed))
+        console.json(_as_data(found, speed), "plan")
     else:
         _show(found, speed)
 

@@ -75,6 +75,7 @@ def report(
     threads: options.Threads = None,
     *,
     text: options.TextFile,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
@@ -99,6 +100,7 @@ def report(
         raise InputError("--original is the table of one release; report the others by themselves.")
     limit = options.number("--threshold", threshold, 0)
     known = "steward" if audience == "steward" else "public"
+    pages = []
     for release in releases:
         data, about = find_release(release)
         read = files(data, original, policy)
@@ -108,7 +110,11 @@ def report(
             told = _of_sets(release, shared, text, {"--policy": policy, "--x": x, "--y": y})
         else:
             told = _of_table(release, shared, policy=policy, x=x, y=y, csv=text.options())
-        console.out.print(str(told.write(claim)), markup=False)
+        pages.append(str(told.write(claim)))
+        if not as_json:
+            console.out.print(pages[-1], markup=False)
+    if as_json:
+        console.json({"audience": audience, "pages": pages}, "report")
 
 
 class _Shared(NamedTuple):

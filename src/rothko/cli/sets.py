@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rothko.cli import log as log_events
 from rothko.cli import options
 from rothko.cli.groups import grouped
 from rothko.cli.pipes import piped
@@ -82,6 +83,7 @@ def sets(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    log: options.Log = None,
     show_values: options.ShowValues = False,
     debug: options.Debug = False,
 ) -> None:
@@ -112,6 +114,7 @@ def sets(
         tell("save", 0, 1)
         saved = release.save(place, delimiter=_between(reading))
         tell("save", 1, 1)
+    log_events.counted(saved.certificate["rows"])
     _show(saved, as_json)
 
 

@@ -20,6 +20,7 @@ def warm(
         typer.Option("--method", help="A method, of tables or of sets; may be repeated.", show_default="all"),
     ] = None,
     threads: options.Threads = None,
+    as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Compile what methods need ahead of their first run on this machine.
@@ -29,8 +30,11 @@ def warm(
     from rothko.cli import console
     from rothko.warm import warm as compile_ahead
 
-    with console.progress() as report:
+    with console.progress(quiet=as_json) as report:
         where = compile_ahead(method, threads=threads, progress=report)
+    if as_json:
+        console.json({"methods": method, "kept_in": str(where)}, "warm")
+        return
     console.out.print(
         f"Compiled for this machine: {', '.join(method) if method else 'all methods'}. Kept in {where}.", soft_wrap=True
     )

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rothko import environment
 from rothko.engines.options import RothkoS
 from rothko.errors import InputError, PolicyError, TooLargeError, nearest
 from rothko.mistakes import said
@@ -106,16 +107,19 @@ def in_memory(size: int) -> int:
 
 
 def as_bytes(memory: int | str | None, option: str = "--memory") -> int | None:
-    """A number of bytes, also as a size such as 512MB or 2GiB.
+    """A number of bytes, also as a size such as 512MB or 2GiB; of memory what the environment says where it is None.
 
     >>> as_bytes("1.5GB"), as_bytes("2 KiB"), as_bytes(10**9), as_bytes(None)
     (1500000000, 2048, 1000000000, None)
     """
+    name = said(option)
+    if memory is None and option == "--memory" and (memory := environment.said(environment.MEMORY)) is not None:
+        name = environment.MEMORY
     if memory is None or (isinstance(memory, int) and not isinstance(memory, bool) and memory > 0):
         return memory
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", str(memory).strip().lower())
     if not found or isinstance(memory, bool):
-        raise InputError(f"{said(option)} must be a size such as 512MB or 2GiB, not {memory!r}.")
+        raise InputError(f"{name} must be a size such as 512MB or 2GiB, not {memory!r}.")
     number, prefix, binary = found.groups()
     return int(float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " "))
 

@@ -17,13 +17,15 @@ from typing import Any
 
 from rothko import json_text
 from rothko.data.address import is_store
+from rothko.data.source.database.url import is_database
 from rothko.data.source.file_bytes import in_order, stamps
 from rothko.data.source.listing import paths_at
 from rothko.errors import InputError, OutputError
 from rothko.policy.policy import Policy
 from rothko.release.certificate import versions
+from rothko.release.digest import sha256
+from rothko.release.parts import MANIFEST
 from rothko.release.place import names_at
-from rothko.release.staging import sha256
 from rothko.release.write import explained
 
 RECORD = "made-from.json"
@@ -45,8 +47,13 @@ class Run:
     """The state of the input, which must be the same when the release is in place."""
 
     @classmethod
-    def of(cls, data: Path, policy: Policy, out: str | Path, *, options: Mapping[str, Any]) -> Run:
+    def of(cls, data: str | Path, policy: Policy, out: str | Path, *, options: Mapping[str, Any]) -> Run:
         """Look at the input, which takes a pass over its bytes."""
+        if is_database(data):
+            raise InputError(
+                "--if-changed compares the bytes of files, and this is a table in a database; leave it out."
+            )
+        data = Path(data)
         names = names_at(out, data)
         if is_store(names.data):
             raise OutputError(
@@ -76,7 +83,7 @@ class Run:
             return None
         released = {self.certificate.with_name(name): digest for name, digest in certificate["files"].items()}
         recoded = {Path(path): digest for path, digest in kept["recoding"].items()}
-        there = all(path.is_file() and sha256(path) == digest for path, digest in (released | recoded).items())
+        there = all(_holds(path, digest) for path, digest in (released | recoded).items())
         return certificate if there else None
 
     def keep(self, recoding: Mapping[Path, str]) -> None:
@@ -106,6 +113,17 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return told if isinstance(told, dict) else None
+
+
+def _holds(path: Path, digest: str) -> bool:
+    """Whether a file, or all files that the list in a folder of them names, have the bytes that were certified."""
+    try:
+        if not path.is_dir():
+            return sha256(path) == digest
+        parts = [line.split("  ", 1) for line in (path / MANIFEST).read_text(encoding="utf-8").splitlines()]
+        return sha256(path / MANIFEST) == digest and all(sha256(path / name) == part for part, name in parts)
+    except (OSError, ValueError):
+        return False
 
 
 def _digest(text: str) -> str:

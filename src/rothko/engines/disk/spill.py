@@ -24,7 +24,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from rothko import private
+from rothko import environment, private
 from rothko.data.survey.coded import Outline
 from rothko.engines.disk.spilled import Spilled, TableFile, Writer
 from rothko.errors import OutputError
@@ -60,7 +60,8 @@ class Spill:
 
     @classmethod
     def open(cls, folder: Path | None = None) -> Self:
-        """Make a private folder in the given one (the system's for temporary files, unless told otherwise)."""
+        """Make a private folder in the given one, that of the environment, or the system's for temporary files."""
+        folder = folder or environment.spill_dir()
         usual = Path(tempfile.gettempdir())
         private.remove_leftovers(usual)
         try:
