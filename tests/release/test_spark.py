@@ -198,13 +198,13 @@ def test_files_that_spark_reads(spark: Any, folder: Path) -> None:
     as_read = rk.anonymize("table.csv", **words)
     with rk.anonymize("table.csv", engine="spark", **words) as release:
         assert rows_of(release.arrow) == rows_of(as_read.arrow)
-    german = {"a": ["1,50", "2,25", "10,5", "7"] * 5, "d": ["29.02.2024", "1.3.2024", "2.4.2023", "5.5.2025"] * 5}
+    german = {"a": ["1.001,50", "2,25", "k.A.", "7"] * 5, "d": ["29.02.2024", "1.3.2024", "2.4.2023", "5.5.2025"] * 5}
     text.write_csv(pa.table(german), "german.csv", text.WriteOptions(delimiter=";"))
     dates = {"role": "keep", "type": {"date": "%d.%m.%Y"}}
     spoken = rk.Policy(
         columns={"a": {"role": "quasi-identifier", "type": "number"}, "d": dates},
         privacy=[{"k-anonymity": {"k": 5}}],
-        input={"delimiter": ";", "decimal": ","},
+        input={"delimiter": ";", "decimal": ",", "thousands": ".", "missing": ["k.A."]},
     )
     with rk.anonymize("german.csv", spoken.but(engine="spark")) as release:
         assert rows_of(release.arrow) == rows_of(rk.anonymize("german.csv", spoken).arrow)
