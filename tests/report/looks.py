@@ -33,7 +33,7 @@ from tests.browser import Browser, opened, running
 GOLDEN = Path(__file__).parent / "golden"
 LOOKS = {
     f"{name}-{width}{'-night' if night else ''}": (name, width, night)
-    for name in ("report", "painting", "compare")
+    for name in ("report", "painting", "compare", "sets")
     for width, night in ((400, False), (1000, False), (1000, True), (1600, False))
 }
 """Name of a picture → the page, how wide it is, and whether it is night."""
@@ -58,7 +58,7 @@ def made_hospital(folder: Path) -> Path:
 
 
 def made_pages(hospital: Path, folder: Path) -> dict[str, Path]:
-    """A report, a painting and a comparison, as files."""
+    """A report, a painting, a comparison and a report of sets, as files."""
     found = rk.compare(
         hospital / "patients.parquet", POLICY.partition("workload")[0], methods=["mondrian", "hilbert", "cluster"],
         k=[3, 10, 30, 900],
@@ -76,10 +76,19 @@ def made_pages(hospital: Path, folder: Path) -> dict[str, Path]:
         "report": (hospital / "release/report.html").read_bytes(),
         "painting": formed(paint(read_release(hospital / "release")), ".html"),
         "compare": sheet(replace(found, trials=tuple(trials)), making).encode(),
+        "sets": _baskets_told().encode(),
     }
     for name, html in content.items():
         (folder / f"{name}.html").write_bytes(html)
     return {name: folder / f"{name}.html" for name in content}
+
+
+def _baskets_told() -> str:
+    """The report of a few hundred baskets, for the steward."""
+    drawn = np.random.default_rng(0).random((400, 16)) < 0.7 / np.arange(1, 17) ** 0.6
+    baskets = [[f"item {i}" for i in np.flatnonzero(one)] for one in drawn]
+    told: str = rk.sets.anonymize(baskets, k=4, method="set-mondrian").report(audience="steward", original=baskets).html
+    return told
 
 
 def pictured(browser: Browser, page: Path, *, width: int, night: bool, style: str = "") -> Image.Image:

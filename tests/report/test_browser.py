@@ -16,15 +16,16 @@ COLOURS = """(function () {
   var style = getComputedStyle(document.documentElement), mark = document.querySelector("figure:not(.painting) rect");
   return [style.backgroundColor, style.color, mark && getComputedStyle(mark).fill];
 })()"""
-each = pytest.mark.parametrize("name", ["report", "painting", "compare"])
+each = pytest.mark.parametrize("name", ["report", "painting", "compare", "sets"])
 
 
 @each
 def test_a_pointer_is_told_what_lies_under_it(browser: Browser, pages: dict[str, Path], name: str) -> None:
     with opened(browser, pages[name]) as page:
-        # The last one: what is painted later lies on what was painted before.
+        # The last one that has a height: what is painted later lies on what was painted before.
         wanted = page.run(
-            "(function(e){e.id='last';return e.dataset.tip})([...document.querySelectorAll('svg [data-tip]')].at(-1))"
+            "(function(e){e.id='last';return e.dataset.tip})([...document.querySelectorAll('svg [data-tip]')]"
+            ".filter(e => e.getBoundingClientRect().height > 2).at(-1))"
         )
         page.point("#last")
         assert page.run(TIP) == [wanted, "1"]

@@ -57,7 +57,7 @@ def holds(released: Released) -> Section:
             asked(known) if known is not None else f"A part of what is asked, over {listed(over or released.shown)}."
         )
         rows.append(
-            [one["requirement"], _plain(one["asked"]), _plain(one["achieved"]), page.verdict(one["holds"]), about]
+            [one["requirement"], page.verdict(one["holds"]), _plain(one["asked"]), _plain(one["achieved"]), about]
         )
     loss = certificate["loss"]
     numbers = [
@@ -69,7 +69,7 @@ def holds(released: Released) -> Section:
     method = f"Made by {certificate['method']}, published as {certificate['publish']}"
     blocks = [
         page.tiles(numbers),
-        page.table("Requirements", ["requirement", "asked", "achieved", "holds", "what it asks"], rows, texts=(4,)),
+        page.table("Requirements", ["requirement", "holds", "asked", "achieved", "what it asks"], rows, texts=(4,)),
         page.text(
             CHECKED
             + (

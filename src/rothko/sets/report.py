@@ -110,8 +110,8 @@ def _holds(told: ToldSets) -> Section:
             (f"{kept['utility_kept']:.1%}", "of the utility is kept"),
         ]),
         page.table(
-            "Requirements", ["requirement", "asked", "achieved", "holds", "what it asks"],
-            [[asked["name"], f"{asked['asked']:,}", f"{asked['achieved']:,}", page.verdict(asked["holds"]), about]],
+            "Requirements", ["requirement", "holds", "asked", "achieved", "what it asks"],
+            [[asked["name"], page.verdict(asked["holds"]), f"{asked['asked']:,}", f"{asked['achieved']:,}", about]],
             texts=(4,),
         ),
         page.text(
