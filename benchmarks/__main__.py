@@ -11,11 +11,12 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import curves, folders, foundation, refine, requirements, scale, sheets, spark, workload
+from benchmarks import curves, databases, folders, foundation, refine, requirements, scale, sheets, spark, workload
 
 SUITES = {
     "foundation": foundation.run,
     "folders": folders.run,
+    "databases": databases.run,
     "requirements": requirements.run,
     "workload": workload.run,
     "scale": scale.run,

@@ -56,6 +56,7 @@ def told(address: str, *statements: str) -> list[Any]:
     import psycopg
 
     with psycopg.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '20s'")  # what a failed test still holds must not stop the others
         for statement in statements:
             cursor.execute(statement)  # type: ignore[arg-type]
         return cursor.fetchall() if cursor.description else []

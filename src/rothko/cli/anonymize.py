@@ -35,7 +35,7 @@ def anonymize(
             "--out",
             "-o",
             metavar="<path>",
-            help="A file (.parquet, .csv, .tsv, .arrow) or a folder; - is standard output.",
+            help="A file (.parquet, .csv, .tsv, .arrow), a folder, or a new table in a database; - is standard output.",
             show_default=False,
         ),
     ],
@@ -147,7 +147,7 @@ def anonymize(
         typer.Option(
             "--certificate",
             metavar="<path>",
-            help="With --out -: where the certificate goes, a .json file.",
+            help="Where the certificate of a table in a database goes, and with --out - that of the release.",
             show_default=False,
         ),
     ] = None,
@@ -166,6 +166,7 @@ def anonymize(
     workload of a policy file.
     """
     from rothko.cli import console
+    from rothko.data.source.database.url import is_database
     from rothko.engines.plan import as_bytes
     from rothko.flow import prepare, reported
     from rothko.policy.asked import Asked
@@ -180,14 +181,16 @@ def anonymize(
     if recoding is not None and no_recoding:
         raise InputError("--recoding and --no-recoding exclude each other; give one of them.")
     piped = out == "-"
-    if not piped and (form is not None or certificate is not None):
-        raise InputError(f"{'--format' if form is not None else '--certificate'} goes with --out -, standard output.")
+    if not piped and form is not None:
+        raise InputError("--format goes with --out -, standard output.")
+    if certificate is not None and not piped and not is_database(out):
+        raise InputError("--certificate goes with --out -, standard output, and with a table in a database.")
     if piped:
         if as_json or report or parts is not None:
             what = "--json" if as_json else "--report" if report else "--parts"
             raise InputError(f"{what} does not go with --out -: standard output has the release, and nothing else.")
         out, report, no_recoding = str(pipes.standard_output(form or "csv")), False, recoding is None
-    claimed = claim_files([] if certificate is None else [certificate], overwrite=overwrite, inputs=files(data))
+    claimed = claim_files([certificate] if piped and certificate else [], overwrite=overwrite, inputs=files(data))
     csv = text.options()
     words = unfiled.words() | options.workload(classify, regress, select, aggregate)
     own = option or relaxed or minimum_gain is not None or force
@@ -225,6 +228,7 @@ def anonymize(
         recoding=False if no_recoding or not makes.recodes else recoding or True, two_tables=makes.two_tables,
         overwrite=overwrite, inputs=[] if policy is None else [policy], in_parts=there is not data, report=report,
         reporter=reported, parts=as_bytes(parts, "--parts"),
+        certificate=None if piped else certificate,
     )  # fmt: skip
     if policy is None:  # only now: it takes a pass over the data
         asked = _with_options(table.settled(), given)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from rothko import json_text, private
 from rothko.data.address import Store, address, is_store
+from rothko.data.source.database.url import is_database, read_address, shown
 from rothko.data.source.formats import ending_like
 from rothko.data.source.listing import paths_at
 from rothko.errors import OutputError, unreadable_name
@@ -24,6 +26,7 @@ from rothko.policy.policy import Policy
 from rothko.release.commit import state
 from rothko.release.digest import sha256
 from rothko.release.formats.table import ENDINGS
+from rothko.release.loading import InTable
 from rothko.release.objects import InStore
 from rothko.release.parts import check_parts
 from rothko.release.staging import Claim, Staging, staging
@@ -84,6 +87,8 @@ class Place:
     """The object store that all of it goes to, where it does not stay on this machine."""
     parts: int | None = None
     """How many bytes a file of the data may have, where it is to be several."""
+    in_table: InTable | None = None
+    """The table of a database that the data goes to, where that is no file."""
 
     @classmethod
     def of(
@@ -164,6 +169,46 @@ class Place:
         return cls(tables, certificate, None if recoding is False else asked, claim, told)
 
     @classmethod
+    def of_table(
+        cls,
+        out: str,
+        *,
+        recoding: str | Path | bool = True,
+        certificate: str | Path | None = None,
+        overwrite: bool = False,
+        inputs: Iterable[Path] = (),
+    ) -> Place:
+        """The place of a release in a table of a database; what goes with it are files, in this folder by default.
+
+        Parameters
+        ----------
+        certificate
+            Where the certificate goes; under the name of the table by default.
+        """
+        address = read_address(out)
+        if address.table is None:
+            raise OutputError("A release goes to a table, not to a query: ?table=….")
+        stem = re.sub(r"[^\w.-]+", "_", address.table[-1])
+        named = Path(f"{stem}.certificate.json") if certificate is None else named_file(certificate)
+        own = recoding_place(Path(f"{stem}.parquet"))
+        asked = own if isinstance(recoding, bool) else recoding_file(_no_stream(recoding))
+        claim = _claim(
+            [named, asked, *large_files(asked)],
+            named,
+            Path(f"{stem}.parquet"),
+            (asked, own),
+            (),
+            overwrite,
+            tuple(inputs),
+        )
+        _writable(named.parent)
+        if recoding is not False:
+            _writable(asked.parent, make=asked.name == RECODING)
+        table = InTable(address, Path(shown(out)), overwrite)
+        table.check()
+        return cls((table.target,), named, None if recoding is False else asked, claim, in_table=table)
+
+    @classmethod
     def of_file(
         cls,
         data: str | Path,
@@ -200,6 +245,8 @@ class Place:
 
     def staging(self) -> contextlib.AbstractContextManager[Staging]:
         """Files on their way to this place."""
+        if self.in_table is not None:
+            return self.in_table.staging(self.claim)
         return staging(self.claim) if self.in_store is None else self.in_store.staging()
 
     def staged_in(self, folder: Path | None) -> Self:
@@ -220,6 +267,7 @@ def place_of(
     report: bool | None = None,
     reporter: Reporter | None = None,
     parts: int | None = None,
+    certificate: str | Path | None = None,
 ) -> Place:
     """The place for a release of a table, unless it was looked at before the work began.
 
@@ -236,9 +284,17 @@ def place_of(
     """
     if isinstance(out, Place):
         return out
+    if certificate is not None and not is_database(out):
+        raise OutputError(
+            f"{said('--certificate')} goes with a table in a database; the certificate of a file lies beside it."
+        )
     if parts is not None and (in_parts or two_tables):
         what = "engine spark writes a file for each of its tasks" if in_parts else "anatomy writes two tables"
         raise OutputError(f"{what[0].upper()}{what[1:]}, and none of a size; leave out {said('--parts')}.")
+    if is_database(out):
+        _refuse_for_tables(two_tables=two_tables, in_parts=in_parts or parts is not None, report=report)
+        read = (*policy.hierarchy_files, *inputs)
+        return Place.of_table(str(out), recoding=recoding, certificate=certificate, overwrite=overwrite, inputs=read)
     files = () if source is None else paths_at(source)
     if source is not None and source.is_dir() and files != (source,):
         _refuse_inside(Path(out), source)
@@ -257,6 +313,16 @@ def place_of(
     if parts is not None:
         check_parts(place.data.suffix.lower(), parts)
     return replace(place, parts=parts)
+
+
+def _refuse_for_tables(*, two_tables: bool, in_parts: bool, report: bool | None) -> None:
+    """Refuse what a table of a database cannot be."""
+    if two_tables:
+        raise OutputError("Anatomy releases two tables; write them to a folder, and load them from there.")
+    if in_parts:
+        raise OutputError("A table of a database has no parts; write it to a folder, and load it from there.")
+    if report:
+        raise OutputError(f"A table of a database has no report beside it; leave out {said('--report')}.")
 
 
 def _refuse_inside(out: Path, folder: Path) -> None:

@@ -102,8 +102,12 @@ class TableRelease(ABC):
         report: bool | None = None,
         overwrite: bool = False,
         parts: int | str | None = None,
+        certificate: str | Path | None = None,
     ) -> Saved[Certificate]:
         """Write data and certificate to a folder, or beside a file under its name; verify what was written.
+
+        ``postgresql://host/db?table=schema.release``, and so for SQLite and DuckDB, is a new table of a database:
+        staged there under another name, counted and verified, renamed, all in one transaction.
 
         Nothing is in place before it is verified, and nothing stays if it fails. With ``overwrite`` the older release
         at this place goes. A second table is called as the first, with ``_sensitive`` before the ending.
@@ -118,11 +122,13 @@ class TableRelease(ABC):
         parts
             How large a file of the data may be, ``"64MB"``: it is then a folder of files under the name that one file
             would have, with a list of their hashes, which the certificate vouches for. ``rothko report`` reports on it.
+        certificate
+            Where the certificate of a table of a database goes; into this folder, under its name, by default.
         """
         place = place_of(
             out, self._source.path, self.certificate.policy, recoding=recoding if self._recodes() else False,
             two_tables=self.two_tables, overwrite=overwrite, report=report, reporter=self.reporter,
-            parts=as_bytes(parts, "--parts"),
+            parts=as_bytes(parts, "--parts"), certificate=certificate,
         )  # fmt: skip
         return save(place, self._write)
 

@@ -32,7 +32,6 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from rothko.release.certificate import Seal, Sealed
-from rothko.release.digest import sha256
 from rothko.release.parts import MANIFEST
 from rothko.release.place import Place
 from rothko.release.staging import Staging
@@ -124,10 +123,12 @@ def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Sa
         files = tuple(stage.place_for(target) for target in place.tables)
         out = Outgoing(files, timings, stage, place.recoding, pool, place.parts)
         written = write(out)
+        with timed(timings, "write"):
+            stage.settle(files)
         with timed(timings, "verify"):
             # Of several files, the list of their hashes.
             lists = {file: file if place.parts is None else file / MANIFEST for file in files}
-            hashed = {file: pool.submit(sha256, lists[file]) for file in files if file not in written.hashes}
+            hashed = {file: pool.submit(stage.digest, lists[file]) for file in files if file not in written.hashes}
             checked = written.verify()
         recoded = out.recoded()
         found = dict(written.hashes) | {file: one.result() for file, one in hashed.items()}

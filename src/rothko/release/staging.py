@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -64,6 +64,13 @@ class Staging:
             write_content(content, temporary)
             temporary.chmod(0o600)
             return sha256(temporary)
+
+    def settle(self, files: Sequence[Path]) -> None:
+        """Bring data to where it is verified: files are."""
+
+    def digest(self, path: Path) -> str:
+        """The hash of data."""
+        return sha256(path)
 
     def commit(self) -> None:
         """Move everything into place, and remove what an older release left there that this one does not replace.

@@ -102,13 +102,20 @@ class Stream:
     """The most bytes for what is counted by SQL."""
 
     def save(
-        self, out: str | Path | Place, *, recoding: str | Path | bool = True, overwrite: bool = False
+        self,
+        out: str | Path | Place,
+        *,
+        recoding: str | Path | bool = True,
+        overwrite: bool = False,
+        certificate: str | Path | None = None,
     ) -> Saved[Certificate]:
         """Write, verify and certify it; see :meth:`rothko.release.release.TableRelease.save`.
 
         Nothing stays if anything fails, a part as well.
         """
-        place = place_of(out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite)
+        place = place_of(
+            out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite, certificate=certificate
+        )
         with self._taken():
             return save(place, self._write)
 

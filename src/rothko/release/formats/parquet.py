@@ -65,7 +65,7 @@ class Parquet:
         names = self.schema(path).names
         columns = ", ".join(f"c{i}" for i in range(len(names)))
         rows = parquet_rows(path)
-        if not _same_names(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns, names):
+        if not same_names(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns, names):
             raise VerificationError(f"Verification failed: {path.name} is read with other columns than it has.")
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {table}({columns}) AS SELECT * FROM {rows}")
         return tuple(names)
@@ -114,10 +114,10 @@ class _Writer:
             self._writer.close()
 
 
-def _same_names(read: Sequence[str], names: Sequence[str]) -> bool:
+def same_names(read: Sequence[str], names: Sequence[str]) -> bool:
     """Whether columns are read as the bytes name them; those that differ only in case SQL calls otherwise.
 
-    >>> _same_names(["a", "A_1", "b"], ["a", "A", "b"]), _same_names(["a", "age"], ["a"])
+    >>> same_names(["a", "A_1", "b"], ["a", "A", "b"]), same_names(["a", "age"], ["a"])
     (True, False)
     """
     times = Counter(name.lower() for name in names)

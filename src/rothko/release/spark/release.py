@@ -212,11 +212,12 @@ class SpreadRelease(HeldRelease):
         report: bool | None = None,
         overwrite: bool = False,
         parts: int | str | None = None,
+        certificate: str | Path | None = None,
     ) -> Saved[Certificate]:
         """Copy the files to a folder, and verify them there; there is no report of what is written in parts."""
         place = place_of(
             out, self._source.path, self.certificate.policy, recoding=recoding if self._recodes() else False,
-            overwrite=overwrite, in_parts=True, parts=as_bytes(parts, "--parts"),
+            overwrite=overwrite, in_parts=True, parts=as_bytes(parts, "--parts"), certificate=certificate,
         )  # fmt: skip
         if place.data.suffix.lower() != ".parquet":
             raise OutputError(

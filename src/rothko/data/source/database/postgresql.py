@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from rothko.data.exact import DIGITS
 from rothko.data.source.database.failures import driver_errors, told
-from rothko.data.source.database.url import Address, named
+from rothko.data.source.database.url import Address, named, sql_text
 from rothko.errors import InputError, MissingExtraError, nearest
 
 AS_THEY_ARE = (
@@ -110,7 +110,7 @@ class PostgreSQL:
         table = self._address.table
         if table is None:
             return
-        [(there,)] = _rows(cursor, f"SELECT to_regclass({_text(named(table))})::text")
+        [(there,)] = _rows(cursor, f"SELECT to_regclass({sql_text(named(table))})::text")
         if there is None:
             known = _rows(
                 cursor,
@@ -143,7 +143,7 @@ class PostgreSQL:
         """The size of a table; of a query a guess."""
         if self._address.table is None:
             return self.rows * len(self.names) * 16
-        return int(_rows(cursor, f"SELECT pg_table_size({_text(self._address.sql)}::regclass)")[0][0])
+        return int(_rows(cursor, f"SELECT pg_table_size({sql_text(self._address.sql)}::regclass)")[0][0])
 
 
 def connect(client: str) -> Any:
@@ -198,8 +198,3 @@ def _rows(cursor: Any, query: str) -> list[tuple[Any, ...]]:
     cursor.execute(query)
     found: list[tuple[Any, ...]] = cursor.fetchall()
     return found
-
-
-def _text(value: str) -> str:
-    """A text as SQL writes it."""
-    return "'" + value.replace("'", "''") + "'"

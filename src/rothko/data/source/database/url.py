@@ -156,6 +156,15 @@ def _parts(table: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def file_address(path: str) -> str:
-    """How SQLite is told of a file that is only read."""
-    return f"file:{quote(str(Path(path).absolute()))}?mode=ro"
+def file_address(path: str, *, mode: str = "ro") -> str:
+    """How SQLite is told of a file: that it is only read (ro), or written and made where it is not there (rwc)."""
+    return f"file:{quote(str(Path(path).absolute()))}?mode={mode}"
+
+
+def sql_text(value: str) -> str:
+    """A text as SQL writes it.
+
+    >>> sql_text("it's")
+    "'it''s'"
+    """
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,149 @@
+"""A release on its way to a table of a database: staged there, counted there, verified, and only then renamed.
+
+Rows are written to a private file first, sent to the database under another name, and what the database says that it
+holds comes back in their place: every different row and how often it is there. That is what is verified, so nothing
+that a database does to values on their way in goes unseen. Certificate and recoding are files; they are moved into
+place when the table has its name, and just before the transaction ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rothko import private
+from rothko.data.source.database.failures import driver_errors, reason
+from rothko.data.source.database.url import Address
+from rothko.errors import OutputError, RothkoError
+from rothko.release.commit import undisturbed
+from rothko.release.formats.counted import ENDING, TIMES
+from rothko.release.formats.table import file_format
+from rothko.release.sql import connect, parquet_rows
+from rothko.release.staging import Claim, Staging
+from rothko.release.targets import TARGETS, Target, capital
+
+
+@dataclass(frozen=True, slots=True)
+class InTable:
+    """The table that a release goes to, looked at before any work is done."""
+
+    address: Address
+    target: Path
+    """What stands for it among the names of a release."""
+    overwrite: bool
+
+    def check(self) -> None:
+        """Refuse a table that is there, and a database that none can be made in."""
+        with refused(self.address):
+            self.table().check()
+
+    def table(self) -> Target:
+        """The table, not yet there."""
+        return TARGETS[self.address.kind](self.address, self.overwrite)
+
+    @contextlib.contextmanager
+    def staging(self, claim: Claim) -> Iterator[Staging]:
+        """Files on their way to these names."""
+        stage = Loading(claim, place=self)
+        try:
+            yield stage
+        finally:
+            stage.clear()
+
+
+@contextlib.contextmanager
+def refused(address: Address) -> Iterator[None]:
+    """Say in one sentence what a database refuses; nothing of it stays."""
+    try:
+        yield
+    except RothkoError:
+        raise
+    except driver_errors() as error:
+        why = reason(error).replace("while it was read", "while it was written")
+        if "lock" in str(error).lower() or "different configuration" in str(error):
+            why = "it is in use, by somebody else or by this run, which reads from it; write to another one"
+        raise OutputError(f"{capital(address.label)} cannot be written: {why}; nothing was released.") from None
+
+
+@dataclass(slots=True, kw_only=True)
+class Loading(Staging):
+    """A private file whose rows go to a table, and files that go with it."""
+
+    place: InTable
+    _table: Target | None = field(default=None)
+
+    def place_for(self, target: Path, *, hidden: bool = False) -> Path:
+        """A private file for the rows; for anything else a place beside its target."""
+        if target != self.place.target:
+            return Staging.place_for(self, target, hidden=hidden)
+        where = Path(tempfile.gettempdir())
+        self._private[where] = private.make(where, private.PARTIAL)
+        return self._private[where][0] / f"release{ENDING}"
+
+    def settle(self, files: Sequence[Path]) -> None:
+        """Send the rows to the database, and take in their place what it says that it holds."""
+        [file] = files
+        schema = file_format(file).schema(file)
+        self._table = self.place.table()
+        with refused(self.place.address):
+            self._table.load(file)
+            whole = schema.append(pa.field(TIMES, pa.int64()))
+            counted = file.with_name(f"database{ENDING}")
+            with pq.ParquetWriter(counted, whole, write_statistics=False, store_schema=False) as writer:
+                for batch in self._table.counted(schema):
+                    writer.write_batch(batch)
+        counted.replace(file)
+
+    def digest(self, path: Path) -> str:
+        """The hash of the rows of a table, whatever their order; see :func:`content_hash`."""
+        return content_hash(path)
+
+    def commit(self) -> None:
+        """Give the table its name, move the files into place, and end the transaction."""
+        assert self._table is not None
+        targets, made = [target for _, target in self.moves], list(self._made)
+        with refused(self.place.address), undisturbed():
+            self._table.rename()
+            Staging.commit(self)
+            try:
+                self._table.commit()
+            except BaseException:
+                for target in targets:
+                    with contextlib.suppress(OSError):
+                        target.unlink()
+                self._made = made
+                raise
+
+    def clear(self) -> None:
+        """Undo what was not committed."""
+        if self._table is not None:
+            self._table.close()
+        Staging.clear(self)
+
+
+def content_hash(counted: Path) -> str:
+    """The hash of the content of a table, from its different rows and how often each is there.
+
+    A row is the texts of its values, with U+001F between them and nothing for a missing one. The SHA-256 of each
+    different row, in hexadecimal digits, a space, and how often it is there make a line; the lines, in the order of
+    their bytes, each with its end, have the hash.
+    """
+    columns = len(pq.read_schema(counted)) - 1
+    values = " || chr(31) || ".join(f"coalesce(CAST(c{i} AS VARCHAR), '')" for i in range(columns))
+    names = ", ".join(f"c{i}" for i in range(columns))
+    found = hashlib.sha256()
+    with connect(1) as connection:
+        lines = connection.sql(
+            f"SELECT h || ' ' || sum(times)::BIGINT || chr(10) AS line FROM (SELECT sha256({values}) AS h, times "
+            f"FROM {parquet_rows(counted)} AS t({names}, times)) GROUP BY h ORDER BY h"
+        )
+        for batch in lines.to_arrow_reader(1 << 16):
+            found.update("".join(batch["line"].to_pylist()).encode())
+    return found.hexdigest()

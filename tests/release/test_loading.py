@@ -1,0 +1,278 @@
+"""Releases in tables of databases: counted and verified there, in one transaction, or nothing of them stays."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import rothko as rk
+from rothko.data.source.open import open_source
+from rothko.errors import OutputError, VerificationError
+from rothko.release import targets
+from rothko.release.targets import ByAdbc, DuckTable
+from tests.command import Rothko
+from tests.databases import told
+
+ASKED: dict[str, Any] = {"qi": ["age", "zip"], "sensitive": "disease", "keep": ["visits", "seen"], "k": 5}
+CHECK: dict[str, Any] = {**ASKED, "l": 2}
+
+
+def people(rows: int = 600) -> pa.Table:
+    i = range(rows)
+    return pa.table(
+        {
+            "age": [20 + n * 7 % 50 for n in i],
+            "zip": [f"{n * 13 % 40:05}" for n in i],
+            "disease": [["flu", "cold", None][n % 3] for n in i],
+            "visits": pa.array([Decimal(n % 7) / 4 for n in i], pa.decimal128(6, 2)),
+            "seen": [date(2020, 1, 1 + n % 9) for n in i],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def server(postgres: str) -> Iterator[str]:
+    """A PostgreSQL with a schema for releases."""
+    told(postgres, 'CREATE SCHEMA "out"')
+    yield postgres
+    told(postgres, 'DROP SCHEMA "out" CASCADE')
+
+
+@pytest.fixture(params=["postgresql", "sqlite", "duckdb"])
+def out(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """The address of a table that is not there, in each database."""
+    if request.param == "postgresql":
+        server = request.getfixturevalue("server")
+        told(server, "CREATE SCHEMA place")
+        yield f"{server}&table=place.release"
+        told(server, "DROP SCHEMA place CASCADE")
+    else:
+        yield f"{request.param}:///release.db?table=release"
+
+
+def tables(out: str) -> list[str]:
+    """The tables of a database."""
+    if out.startswith("postgresql"):
+        asked = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'place' ORDER BY 1"
+        return [name for (name,) in told(out.partition("&table")[0], asked)]
+    if not Path("release.db").exists():
+        return []
+    if out.startswith("duckdb"):
+        with duckdb.connect("release.db") as connection:
+            return [
+                row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+            ]
+    lite = sqlite3.connect("release.db")
+    found = [name for (name,) in lite.execute("SELECT name FROM sqlite_master ORDER BY 1")]
+    lite.close()
+    return found
+
+
+def test_a_release_goes_to_a_new_table_and_is_what_a_file_would_be(out: str, folder: Path) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    saved = release.save(out)
+    assert tables(out) == ["release"]
+    assert sorted(path.name for path in folder.iterdir() if path.name != "release.db") == [
+        "release-recoding",
+        "release.certificate.json",
+    ]
+    there = open_source(out).read()
+    meant = release.arrow
+    assert there.column_names == meant.column_names
+    order = [(name, "ascending") for name in meant.column_names]
+    as_text = [
+        pa.table({name: pa.array(map(str, t[name].to_pylist())) for name in t.column_names}).sort_by(order)
+        for t in (there, meant)
+    ]
+    assert as_text[0].equals(as_text[1])
+    assert rk.check(out, **CHECK).verification.findings[0].achieved >= 5
+    certificate = json.loads((folder / "release.certificate.json").read_text())
+    assert certificate["file"].endswith(":…?table=" + ("place.release" if "postgres" in out else "release"))
+    assert certificate["file_sha256"] == saved.certificate.sha256
+    assert "@" not in (folder / "release.certificate.json").read_text()
+    assert rk.Recoding.load("release-recoding").apply(people()) is not None
+
+
+def test_the_hash_is_that_of_the_content_wherever_it_lies_and_can_be_computed_by_sql(server: str, folder: Path) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    places = [f"{server}&table=out.hashed", "sqlite:///a.db?table=hashed", "duckdb:///b.db?table=t"]
+    hashes = {
+        release.save(place, certificate=f"{i}.json", recoding=False).certificate.sha256
+        for i, place in enumerate(places)
+    }
+    columns = " || E'\\x1f' || ".join(f"coalesce({name}::text, '')" for name in release.arrow.column_names)
+    [(by_sql,)] = told(
+        server,
+        "SELECT encode(sha256(convert_to(string_agg(h || ' ' || n || E'\\n', '' ORDER BY h COLLATE \"C\"), 'UTF8')), "
+        "'hex') "
+        f"FROM (SELECT encode(sha256(convert_to({columns}, 'UTF8')), 'hex') AS h, count(*) AS n FROM \"out\".hashed "
+        "GROUP BY 1) AS rows",
+    )
+    assert hashes == {by_sql}
+
+
+def test_a_table_that_is_there_stays_unless_it_may_be_replaced(out: str, folder: Path, rothko: Rothko) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    release.save(out)
+    with pytest.raises(OutputError, match=r"exists; use overwrite=True to replace it"):
+        release.save(out, certificate="other.json", recoding=False)
+    smaller = rk.anonymize(people(300), **ASKED)
+    smaller.save(out, overwrite=True)
+    assert open_source(out).rows == 300
+    assert tables(out) == ["release"]
+
+
+def test_the_command_line_goes_from_table_to_table(server: str, folder: Path, rothko: Rothko) -> None:
+    rk.anonymize(people(), **ASKED).save(f"{server}&table=out.before", recoding=False)
+    rows = "SELECT i AS name, 20 + i % 40 AS age, (i % 3)::text AS sick FROM generate_series(1, 500) i"
+    told(server, f'CREATE TABLE "out".asked AS {rows}')
+    ran = rothko(
+        "anonymize", f"{server}&table=out.asked", "--qi", "age", "--sensitive", "sick", "--drop", "name", "--k", "5",
+        "--out", f"{server}&table=out.answered", "--certificate", "answer.json", "--no-recoding",
+    )  # fmt: skip
+    assert (ran.code, ran.err) == (0, "")
+    assert "postgresql:…?table=out.answered" in ran.out
+    assert open_source(f"{server}&table=out.answered").names == ("age", "sick")
+    nowhere = f"{server}&table=nowhere.answered"
+    again = rothko("anonymize", f"{server}&table=out.asked", "--qi", "age", "--keep-rest", "--k", "5", "--out", nowhere)
+    assert (again.code, "there is no such schema" in again.err) == (2, True)
+    assert sorted(path.name for path in folder.iterdir()) == ["answer.json", "before.certificate.json"]
+
+
+def test_a_table_larger_than_memory_goes_from_table_to_table(server: str, folder: Path, disk_engine: str) -> None:
+    told(
+        server,
+        'DROP TABLE IF EXISTS "out".large, "out".small',
+        "CREATE TABLE \"out\".large AS SELECT 20 + i * 7 % 50 AS age, lpad((i * 13 % 400)::text, 5, '0') AS zip, "
+        "(i % 3)::text AS disease FROM generate_series(1, 3000) AS i",
+    )
+    from rothko.flow import prepare
+
+    release = prepare(f"{server}&table=out.large", qi=["age", "zip"], sensitive="disease", k=5, engine=disk_engine)
+    release.save(f"{server}&table=out.small", certificate=f"{disk_engine}.json", recoding=False)
+    assert rk.check(f"{server}&table=out.small", qi=["age", "zip"], sensitive="disease", k=5).verification.rows == 3000
+
+
+@pytest.mark.parametrize("when", ["load", "counted", "rename", "commit"])
+def test_where_anything_fails_nothing_stays(
+    out: str, when: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    for kind in targets.TARGETS.values():
+        real = getattr(kind, when)
+
+        def fail(*arguments: Any, real: Any = real) -> Any:
+            if when == "load":
+                real(*arguments)
+            raise OSError("the line is dead")
+
+        monkeypatch.setattr(kind, when, fail)
+    with pytest.raises(OutputError, match="cannot be written: the connection was lost"):
+        release.save(out)
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert tables(out) == []
+    assert list(folder.rglob("*")) == []
+
+
+def test_what_a_database_stores_otherwise_is_not_released(
+    out: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    for kind in targets.TARGETS.values():
+        real = kind.load
+
+        def load(self: Any, rows: Path, real: Any = real) -> None:
+            real(self, rows)
+            staged = self.staged_sql if isinstance(self, ByAdbc) else self._staged_sql
+            execute = self.execute if isinstance(self, ByAdbc) else self._execute
+            assert isinstance(self, ByAdbc | DuckTable)
+            execute(f"UPDATE {staged} SET disease = 'flu' WHERE disease = 'cold'")
+
+        monkeypatch.setattr(kind, "load", load)
+    with pytest.raises(VerificationError, match="the written rows are not those of the records"):
+        release.save(out)
+    assert tables(out) == []
+    assert list(folder.iterdir()) == []
+
+
+def test_a_killed_connection_leaves_nothing(server: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    real = targets.PostgresTable.rename
+
+    def killed(self: Any) -> None:
+        real(self)
+        told(server, f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {others}")
+
+    monkeypatch.setattr(targets.PostgresTable, "rename", killed)
+    with pytest.raises(OutputError, match="the connection was lost"):
+        rk.anonymize(people(), **ASKED).save(f"{server}&table=out.killed")
+    left = told(server, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'rothko%' OR tablename = 'killed'")
+    assert left == []
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
+def test_who_may_not_write_is_told_before_any_work(server: str, folder: Path) -> None:
+    told(server, "DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN", 'GRANT USAGE ON SCHEMA "out" TO reader')
+    place = f"{server.replace('postgres:@', 'reader@')}&table=out.mine"
+    with pytest.raises(OutputError, match="you may not make a table in its schema"):
+        rk.anonymize(people(), **ASKED).save(place)
+    with pytest.raises(OutputError, match="not to a query"):
+        rk.anonymize(people(), **ASKED).save(f"{server}&query=SELECT 1")
+    with pytest.raises(OutputError, match="goes with a table in a database"):
+        rk.anonymize(people(), **ASKED).save("out.csv", certificate="c.json")
+    told(server, 'REVOKE ALL ON SCHEMA "out" FROM reader', "DROP ROLE reader")
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "sqlite", "duckdb"])
+def test_kept_columns_of_every_type_come_back_or_are_refused_by_name(
+    kind: str, request: pytest.FixtureRequest, folder: Path
+) -> None:
+    n = 40
+    kept = {
+        "small": pa.array([1] * n, pa.int8()),
+        "wide": pa.array([2**63 - 1] * n, pa.int64()),
+        "half": pa.array([0.5] * n, pa.float32()),
+        "yes": [True] * n,
+        "at": pa.array([datetime(2020, 1, 1, 2, 3, 4, 5)] * n, pa.timestamp("us")),
+        "bytes": [b"\x00\xff"] * n,
+        "price": pa.array([Decimal("10.50")] * n, pa.decimal128(12, 2)),
+    }
+    table = pa.table({"age": [i % 4 for i in range(n)], **kept})
+    place = (
+        f"{request.getfixturevalue('server')}&table=out.kinds" if kind == "postgresql" else f"{kind}:///k.db?table=k"
+    )
+    rk.anonymize(table, qi="age", keep=list(kept), k=5).save(place, recoding=False)
+    [row, *_] = open_source(place).read().to_pylist()
+    if kind == "sqlite":
+        assert (row["price"], row["yes"], row["at"]) == ("10.50", 1, "2020-01-01 02:03:04.000005")
+    else:
+        assert (row["price"], row["yes"], row["at"]) == (Decimal("10.50"), True, datetime(2020, 1, 1, 2, 3, 4, 5))
+    assert (row["wide"], row["bytes"], row["half"]) == (2**63 - 1, b"\x00\xff", 0.5)
+    if kind != "duckdb":
+        lists = table.append_column("tags", pa.array([["a"]] * n))
+        with pytest.raises(OutputError, match="Column 'tags' holds list"):
+            rk.anonymize(lists, qi="age", keep=[*kept, "tags"], k=5).save(place, overwrite=True, recoding=False)
+
+
+def test_zoned_times_go_to_postgresql_and_nan_does_not_go_to_sqlite(server: str, folder: Path) -> None:
+    zoned = pa.array([datetime(2020, 1, 1, tzinfo=UTC)] * 20, pa.timestamp("us", "Europe/Berlin"))
+    rk.anonymize({"age": [1] * 20, "at": zoned}, qi="age", keep="at", k=5).save(
+        f"{server}&table=out.zoned", recoding=False
+    )
+    assert open_source(f"{server}&table=out.zoned").read()["at"][0].as_py() == datetime(2020, 1, 1, tzinfo=UTC)
+    table = pa.table({"age": [1] * 20, "x": [float("nan"), 1.0] * 10})
+    release = rk.anonymize(table, qi="age", keep="x", k=5)
+    release.save(f"{server}&table=out.nan", recoding=False)
+    with pytest.raises(OutputError, match="Column 'x' holds NaN"):
+        release.save("sqlite:///n.db?table=n", recoding=False)
+    assert not Path("n.db").exists()
