@@ -29,6 +29,7 @@ LEFT_OUT = {
     "engines.md": "a disk of its own",
     "evaluate.md": "half a minute of folds",
     "experiments.md": "hours",
+    "how-to/databases.md": "a server",
     "how-to/object-stores.md": "a bucket",
     "sets.md": "a quarter of a minute of comparisons",
     "spark.md": "a cluster",

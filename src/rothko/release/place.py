@@ -26,7 +26,7 @@ from rothko.policy.policy import Policy
 from rothko.release.commit import state
 from rothko.release.digest import sha256
 from rothko.release.formats.table import ENDINGS
-from rothko.release.loading import InTable
+from rothko.release.in_table import InTable
 from rothko.release.objects import InStore
 from rothko.release.parts import check_parts
 from rothko.release.staging import Claim, Staging, staging

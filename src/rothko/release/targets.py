@@ -23,7 +23,7 @@ from rothko.data.source.database.duck import CONFIG
 from rothko.data.source.database.url import Address, file_address, named, sql_text
 from rothko.errors import OutputError
 from rothko.mistakes import said
-from rothko.release.formats.counted import TIMES
+from rothko.release.formats.by_database import TIMES
 from rothko.release.sql import parquet_rows
 
 AT_ONCE = 1 << 16

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from rothko.errors import InputError
 from rothko.release.formats.arrow import Arrow
-from rothko.release.formats.counted import ENDING, Counted
+from rothko.release.formats.by_database import ENDING, Counted
 from rothko.release.formats.csv import Csv
 from rothko.release.formats.format import FileFormat
 from rothko.release.formats.parquet import Parquet

@@ -23,7 +23,7 @@ from rothko.data.source.database.failures import driver_errors, reason
 from rothko.data.source.database.url import Address
 from rothko.errors import OutputError, RothkoError
 from rothko.release.commit import undisturbed
-from rothko.release.formats.counted import ENDING, TIMES
+from rothko.release.formats.by_database import ENDING, TIMES
 from rothko.release.formats.table import file_format
 from rothko.release.sql import connect, parquet_rows
 from rothko.release.staging import Claim, Staging
