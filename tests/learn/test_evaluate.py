@@ -296,7 +296,7 @@ def test_the_command_prints_a_table(run: Callable[..., Any]) -> None:
 def test_the_command_gives_json_and_takes_a_task(run: Callable[..., Any]) -> None:
     code, out, _ = run("--regress", "target", "--models", "linear", "--folds", "2", "--rows", "150", "--json")
     assert code == 0
-    (found,) = json.loads(out)
+    (found,) = json.loads(out)["tasks"]
     assert (found["task"], found["target"], found["records"]) == ("regress", "target", 150)
     assert {(s["model"], s["method"]) for s in found["scores"]} == {
         ("linear", "original"),

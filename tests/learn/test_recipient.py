@@ -196,7 +196,7 @@ def test_the_command_takes_a_protocol(rothko: Rothko, folder: Any) -> None:
     assert first == (
         "classify ill: 2 folds of 240 records, trained on the release, tested on exact records, ranges as midpoint"
     )
-    (found,) = json.loads(rothko(*words, "--protocol", "release", "--regions", "corners", "--json").out)
+    (found,) = json.loads(rothko(*words, "--protocol", "release", "--regions", "corners", "--json").out)["tasks"]
     assert (found["protocol"], found["regions"]) == ("release", "corners")
     assert rothko(*words, "--protocol", "region").code == 2
     assert ", regions as corners" in rothko(*words, "--method", "mondrian").out.splitlines()[0]
