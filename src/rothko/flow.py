@@ -22,6 +22,7 @@ from rothko.data.fold import look_alikes, warn_of_look_alikes
 from rothko.data.schema import columns_read, counts_texts, left_as_text, match, written_as_text
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.source import Source
+from rothko.data.source.spark_errors import understood
 from rothko.data.survey.coded import Outline
 from rothko.data.typed import typed
 from rothko.engines import ENGINES, Engine
@@ -200,7 +201,8 @@ def prepare(
         source = replace(source, notes=(*source.notes, told))
     asked = engine or policy.engine.name
     if source.frame is not None and asked == "auto":
-        source = replace(source, rows=source.frame.count())
+        with understood():
+            source = replace(source, rows=source.frame.count())
     name, reason = _engine(source, policy, asked, memory)
     undecided = (policy, source)
     policy, source = decided(*undecided, name, recoding=recoding)

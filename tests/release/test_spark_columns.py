@@ -20,6 +20,7 @@ from rothko.data.source.spark import open_spark
 from rothko.data.source.written import Written
 from rothko.engines.disk.spill import Spill
 from rothko.engines.options import Spark
+from rothko.engines.spark.cluster import read_message
 from rothko.engines.spark.input_rows import FrameRows
 from rothko.engines.spark.records import Records, unpacked
 from rothko.engines.spark.refine import RefinedTable, refine_on
@@ -100,7 +101,7 @@ def recoded(found: RefinedTable, table: pa.Table, asked: rk.Policy, folder: Path
             yield from columns._together(making, whole.filter(pa.array(mask))).to_batches()
 
     [batch] = columns._joined(making, folder / ".." / "recoding.json", together())
-    joined = pickle.loads(batch["found"][0].as_py())
+    joined = read_message(batch["found"][0].as_py())
     with Spill.open() as spill:
         meter = LossMeter(asked, found.outline, spill)
         meter.take_in(joined.measured)

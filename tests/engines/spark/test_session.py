@@ -122,6 +122,38 @@ def test_spark_is_not_quoted() -> None:
     assert "canary" not in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("java", "told"),
+    [
+        (
+            "Job aborted: Lost task 0.0 in stage 1.0: java.lang.OutOfMemoryError: Java heap space",
+            r"Java had no memory left \(Exception, OutOfMemoryError\): give it more \(spark\.driver\.memory",
+        ),
+        (
+            "org.apache.spark.SparkException: java.io.IOException: No space left on device (canary)",
+            r"a disk is full \(Exception, IOException\): make room .*spark\.local\.dir",
+        ),
+        (
+            "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)\n\tat java.io.EOFException",
+            r"the Python of a task was ended from outside.*EOFException.*memoryOverhead, lower memory=",
+        ),
+        ("ExecutorLostFailure (executor 3 exited caused by canary)", "executors were lost again and again"),
+        (
+            "Total size of serialized results of 9 tasks (1.1 GiB) is bigger than spark.driver.maxResultSize (1 GiB)",
+            "more came to the driver than spark.driver.maxResultSize lets through .*: raise it",
+        ),
+        ("Job 13 cancelled because SparkContext was shut down", "its Java has ended.*give it more"),
+        ("java.lang.canary: x", r"^Spark could not do what it was asked: Exception\.$"),
+        ("java.lang.IllegalStateException: canary", r"asked: Exception, IllegalStateException\.$"),
+    ],
+)
+def test_what_java_threw_is_named_and_known_causes_with_what_to_try(java: str, told: str) -> None:
+    with pytest.raises(InputError, match=told) as found, understood():
+        raise Exception(java)
+    assert "canary" not in str(found.value)
+    assert "\n" not in str(found.value)
+
+
 def test_folders_that_are_no_table(folder: Path) -> None:
     Path("empty").mkdir()
     with pytest.raises(InputError, match="has no files"):
@@ -137,6 +169,19 @@ def test_folders_that_are_no_table(folder: Path) -> None:
     pq.write_table(pa.table({"a": ["1"]}), "empty/c.parquet")
     with pytest.raises(InputError, match=r"c\.parquet has other columns than a\.parquet: 'a'"):
         open_by_spark(None, "empty")
+
+
+def test_text_files_of_a_folder_have_one_header(folder: Path) -> None:
+    Path("data").mkdir()
+    Path("data/a.csv").write_text('age,"zip code"\n1,2\n', "utf-8-sig")
+    for name, header, which in (("b.csv", "age,plz", "'plz'"), ("c.csv", "zip code,age", "in another order")):
+        Path("data", name).write_text(f"{header}\n1,2\n")
+        with pytest.raises(InputError, match=rf"{name} has other columns than a\.csv: {which}; bring all files"):
+            open_by_spark(None, "data")
+        Path("data", name).unlink()
+    Path("data/d.csv.gz").write_bytes(b"age")
+    with pytest.raises(InputError, match=r"d\.csv\.gz cannot be read as text"):
+        open_by_spark(None, "data")
 
 
 def test_a_sample_is_simple_and_does_not_hang_on_how_records_are_cut_in_batches() -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from rothko.data.source.file_bytes import stamp
 from rothko.data.source.source import PIECE_ROWS, Source
 from rothko.data.source.spark_errors import understood
+from rothko.errors import InputError
 
 
 def is_frame(data: object) -> bool:
@@ -42,18 +43,20 @@ def open_spark(
     text
         Whether its columns have no types.
     """
-
-    def of(columns: Sequence[str]) -> Any:
-        return frame.select([quoted(name) for name in columns])
+    with understood():
+        names = tuple(frame.columns)
+    _told_apart(names)
 
     def first(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return iter(brought(of(columns).limit(PIECE_ROWS)).to_batches())
+        with understood():
+            some = selected(frame, columns).limit(PIECE_ROWS)
+        return iter(brought(some).to_batches())
 
     return Source(
         label,
-        tuple(frame.columns),
+        names,
         path,
-        lambda columns, _: brought(of(columns)),
+        lambda columns, _: brought(selected(frame, columns)),
         restore=lambda table: _restored(frame.sparkSession, table),
         _pieces=lambda columns, *_: first(columns),
         _first=first,
@@ -63,6 +66,21 @@ def open_spark(
         parts=tuple(parts),
         text=text,
     )
+
+
+def _told_apart(names: Sequence[str]) -> None:
+    """Refuse columns that Spark does not tell apart."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            raise InputError(f"Spark does not tell the columns {other!r} and {name!r} apart; rename one of them.")
+
+
+def selected(frame: Any, columns: Sequence[str]) -> Any:
+    """Some columns of a frame."""
+    with understood():
+        return frame.select([quoted(name) for name in columns])
 
 
 def brought(frame: Any) -> pa.Table:

@@ -23,7 +23,7 @@ from rothko.data.source.csv import CsvOptions
 from rothko.data.source.file_bytes import stamp
 from rothko.data.source.parquet import open_parquet
 from rothko.data.source.source import Source
-from rothko.data.source.spark import quoted
+from rothko.data.source.spark import selected
 from rothko.data.source.spark_errors import understood
 from rothko.data.source.written import Written
 from rothko.engines.spark.cluster import Batches, Cluster, Opened, pieces
@@ -99,7 +99,7 @@ class FrameRows:
 
     def only(self, columns: Sequence[str]) -> FrameRows:
         """Selected by Spark."""
-        return FrameRows(self.cluster, self.frame.select([quoted(name) for name in columns]), self.written)
+        return FrameRows(self.cluster, selected(self.frame, columns), self.written)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv as text
+import gzip
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,6 +66,8 @@ def _open_path(session: Any, path: Path, csv: CsvOptions) -> Source:
     assert form is not None
     if form == "parquet":
         _alike(files)
+    elif csv.header is not False:
+        _headed_alike(files, csv, _tab(form))
     with understood():
         frame = _read(session, form, str(path.absolute()), csv)
     # What the names of folders tell (`year=2026/`) only Spark makes columns of.
@@ -98,19 +102,43 @@ def _alike(files: Sequence[Path]) -> None:
             different = [field.name for field in schema if first.get_field_index(field.name) < 0]
             different += [f.name for f in first if schema.get_field_index(f.name) < 0 or schema.field(f.name) != f]
             which = repr(different[0]) if different else "in another order"
-            raise InputError(
-                f"{file.name} has other columns than {files[0].name}: {which}; bring all files of the folder to one "
-                "schema."
-            )
+            raise InputError(_other_columns(file, files[0], which))
+
+
+def _headed_alike(files: Sequence[Path], csv: CsvOptions, delimiter: str) -> None:
+    """Refuse text files of which one has another header than the first: Spark would say so in many words."""
+    first: list[str] | None = None
+    for file in files:
+        opened = gzip.open if file.suffix.lower() == ".gz" else open
+        try:
+            with opened(file, "rt", encoding=csv.encoding or "utf-8-sig", newline="") as lines:
+                rows = text.reader(lines, delimiter=csv.delimiter or delimiter, quotechar=csv.quote or '"')
+                header = next(rows, [])
+        except (OSError, EOFError, UnicodeError, LookupError, text.Error):
+            raise InputError(f"{file.name} cannot be read as text; correct its encoding, or leave it out.") from None
+        first = first if first is not None else header
+        if header != first:
+            different = [name for name in header if name not in first] + [name for name in first if name not in header]
+            which = repr(different[0]) if different else "in another order"
+            raise InputError(_other_columns(file, files[0], which))
+
+
+def _other_columns(file: Path, first: Path, which: str) -> str:
+    return (
+        f"{file.name} has other columns than {first.name}: {which}; bring all files of the folder to one schema."
+    )  # fmt: skip
+
+
+def _tab(form: str) -> str:
+    return "\t" if form == "tsv" else ","
 
 
 def _read(session: Any, form: str, path: str, csv: CsvOptions) -> Any:
     if form == "parquet":
         return session.read.parquet(path)
-    tab = "\t" if form == "tsv" else ","
     quote = csv.quote or '"'
     reader = session.read.options(
-        header=csv.header is not False, enforceSchema=False, multiLine=True, sep=csv.delimiter or tab, quote=quote,
-        escape=quote, encoding=csv.encoding or "UTF-8", mode="FAILFAST", inferSchema=False,
+        header=csv.header is not False, enforceSchema=False, multiLine=True, sep=csv.delimiter or _tab(form),
+        quote=quote, escape=quote, encoding=csv.encoding or "UTF-8", mode="FAILFAST", inferSchema=False,
     )  # fmt: skip
     return reader.csv(path)

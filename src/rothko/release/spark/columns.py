@@ -9,7 +9,6 @@ combinations the recoding shows; only a summary comes to the driver.
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from rothko.data.survey.coder import Coder
 from rothko.engines.disk.spill import Spill
 from rothko.engines.packing import Packing
 from rothko.engines.part import LargeClass
-from rothko.engines.spark.cluster import Batches, of_batches
+from rothko.engines.spark.cluster import Batches, as_message, of_batches, read_message
 from rothko.engines.spark.records import SENT, SHARE, sent, unpacked
 from rothko.engines.spark.refine import RefinedTable
 from rothko.methods.classes import Classes, ColumnClasses
@@ -184,7 +183,7 @@ def _together(making: Recode, found: pa.Table) -> pa.Table:
     kind, slot = found["kind"][0].as_py(), found["slot"][0].as_py()
     if kind == FILE:
         return found
-    parts = [pickle.loads(one) for one in found["found"].to_pylist()]
+    parts = [read_message(one) for one in found["found"].to_pylist()]
     counts = Counts(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
     outline, recoded = making.outline, making.by_part.parts
     sizes = [len(one.low) for one in recoded] + [outline.domains[name].size for name in outline.targets]
@@ -214,7 +213,7 @@ def _joined(making: Recode, recoding: Path, batches: Batches) -> Batches:
             for kind, number, one in zip(
                 batch["kind"].to_pylist(), batch["slot"].to_pylist(), batch["found"], strict=True
             ):
-                found = pickle.loads(one.as_py())
+                found = read_message(one.as_py())
                 if kind == FILE:
                     file: File = found
                     files.add(number, file)
@@ -233,7 +232,7 @@ def _joined(making: Recode, recoding: Path, batches: Batches) -> Batches:
 
 
 def _as_found(kind: int, slot: int, found: Any) -> pa.RecordBatch:
-    packed = pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL)
+    packed = as_message(found)
     numbers = {"kind": pa.array([kind], pa.int32()), "slot": pa.array([slot], pa.int32())}
     return pa.record_batch({**numbers, "found": pa.array([packed], pa.binary())})
 

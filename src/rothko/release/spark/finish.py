@@ -9,7 +9,6 @@ its rows must be, its branch of the tree) is joined in a task of its own, and on
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from rothko.engines.disk.spill import Spill
 from rothko.engines.divided import Divided
 from rothko.engines.packing import Packing
 from rothko.engines.part import LargeClass
-from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches
+from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches, read_message
 from rothko.engines.spark.records import SENT, SHARE, sent, unpacked
 from rothko.engines.spark.run import Grown
 from rothko.engines.spark.store import Leaf
@@ -276,7 +275,7 @@ def _joined(making: Making, recoding: Path, batches: Iterator[pa.RecordBatch]) -
         branches = Branches(outline.lines, making.policy, spill)
         for batch in batches:
             for number, found in zip(batch["slot"].to_pylist(), batch["found"], strict=True):
-                done: Done = pickle.loads(found.as_py())
+                done: Done = read_message(found.as_py())
                 files.add(number, done.file)
                 meter.take_in(done.measured)
                 notes |= dict.fromkeys(done.notes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from rothko.data.source.source import Source
 from rothko.data.source.spark_errors import understood
 from rothko.data.survey.coded import Outline
 from rothko.engines.growing import Tables
+from rothko.engines.spark.cluster import as_message, read_message
 from rothko.engines.spark.records import Records
 from rothko.methods.classes import Cuts
 from rothko.policy.policy import Policy
@@ -90,7 +90,7 @@ def joined_by(records: Records, jobs: Callable[[], Any]) -> Joined:
             frame = jobs()
         [row] = cluster.collect(frame)["found"].to_pylist()
     cluster.collected.jobs += 1
-    return pickle.loads(row)  # type: ignore[no-any-return]
+    return read_message(row)  # type: ignore[no-any-return]
 
 
 class Files:
@@ -122,4 +122,4 @@ class Files:
         meant = replace(self._first.meant, fingerprint=self._total, rows=self._total.rows)
         written = replace(self._first, meant=meant, escaped=frozenset(self._escaped))
         found = Joined(written, measured, manifest, notes)
-        return pa.record_batch({"found": pa.array([pickle.dumps(found)], pa.binary())})
+        return pa.record_batch({"found": pa.array([as_message(found)], pa.binary())})

@@ -8,7 +8,6 @@ row comes from, which would tell that its record lacks the items that cut it off
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -20,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko.data.source.spark_errors import understood
-from rothko.engines.spark.cluster import SLOTS, as_slots, of_batches
+from rothko.engines.spark.cluster import SLOTS, as_message, as_slots, of_batches, read_message
 from rothko.release.parts import PartFile, part_name, write_manifest, write_part
 from rothko.sets.methods.mondrian import SetMondrian
 from rothko.sets.publish import Shown, in_drawn_order, shared
@@ -88,7 +87,7 @@ def finish(records: PackedSets, making: Making) -> Joined:
         joined = _jobs(cluster.session, records.held.frame, making)
     [row] = cluster.collect(joined)["found"].to_pylist()
     cluster.collected.jobs += 1
-    return pickle.loads(row)  # type: ignore[no-any-return]
+    return read_message(row)  # type: ignore[no-any-return]
 
 
 def _jobs(session: Any, frame: Any, making: Making) -> Any:
@@ -224,7 +223,7 @@ def _written(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 
 def _joined(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join what all tasks have written, in the order of their numbers."""
-    done: list[Done] = [pickle.loads(found.as_py()) for batch in batches for found in batch["found"]]
+    done: list[Done] = [read_message(found.as_py()) for batch in batches for found in batch["found"]]
     if not done:
         return  # an empty partition beside the one that has all
     assert len({one.file.name for one in done}) == len(done), "two tasks have written the same"
@@ -232,4 +231,4 @@ def _joined(making: Making, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     if rows != making.rows:  # of a frame that is another each time it is asked
         raise making.items.changed()
     joined = Joined(rows, sum(one.total for one in done), write_manifest(making.folder, [one.file for one in done]))
-    yield pa.record_batch({"found": pa.array([pickle.dumps(joined)], pa.binary())})
+    yield pa.record_batch({"found": pa.array([as_message(joined)], pa.binary())})
