@@ -18,6 +18,8 @@ def check(
     *,
     policy: options.PolicyFile = None,
     unfiled: options.InPlaceOfPolicy,
+    engine: options.Counting = None,
+    spark_master: options.SparkMaster = None,
     threads: options.Threads = None,
     text: options.TextFile,
     as_json: options.Json = False,
@@ -33,7 +35,7 @@ def check(
     from rothko.release.check import check as assess
 
     csv = text.options()
-    found = assess(data, policy, threads=threads, csv=csv, **unfiled.words())
+    found = assess(data, policy, engine=engine, spark_master=spark_master, threads=threads, csv=csv, **unfiled.words())
     log.counted(found.verification.rows)
     if as_json:
         console.json(found.to_dict(), "check")

@@ -46,6 +46,8 @@ def measure(
         bool, typer.Option("--bound", help="Also find how little any release could lose.", show_default=False)
     ] = False,
     seed: options.Seed = 0,
+    engine: options.Counting = None,
+    spark_master: options.SparkMaster = None,
     threads: options.Threads = None,
     *,
     text: options.TextFile,
@@ -60,9 +62,11 @@ def measure(
     original, such as true sums and extremes: it is for whoever may see the original.
     """
     from rothko.cli import console
+    from rothko.engines import Spark
     from rothko.methods.anatomy import refuse
     from rothko.metrics.cube import cube_of, sensitive_column
     from rothko.metrics.measure import bound_of, loss_of
+    from rothko.metrics.measure import measure as measure_it
     from rothko.metrics.pair import read_pair
     from rothko.metrics.ranges import SELECTIVITY, ranges_of
     from rothko.metrics.told import queries as queries_told
@@ -77,13 +81,27 @@ def measure(
     share = options.number("--selectivity", selectivity, 0)
     column = of if levels is None else sensitive_column(policy, of)
     csv = text.options()
-    refuse(as_policy(policy).method, "rothko measure")
+    asked = as_policy(policy)
+    refuse(asked.method, "rothko measure")
+    show = console.paragraphs(quiet=as_json)
+    if (engine or asked.engine.name) == Spark.name:
+        here = {"--cube": levels is not None, "--queries": count is not None, "--bound": bound}
+        for option in (name for name, given in here.items() if given):
+            raise InputError(
+                f"{option} looks at all records at once, which Spark does not bring here; leave it out, or measure "
+                "with --engine memory."
+            )
+        lost = measure_it(original, release, policy, engine=engine, spark_master=spark_master, csv=csv)
+        show(console.losses(lost))
+        show(console.survey(lost))
+        if as_json:
+            console.json(lost.to_dict())
+        return
     pair = read_pair(original, release, policy, beside=[column] if column else [], threads=threads, csv=csv)
     lost = loss_of(pair)
     if bound:
         lost = replace(lost, bound=bound_of(pair, seed=seed, threads=threads))
     told = lost.to_dict()
-    show = console.paragraphs(quiet=as_json)
     show(console.losses(lost))
     show(console.survey(lost))
     if levels is not None and column is not None:

@@ -108,6 +108,15 @@ Debug = Annotated[
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Cores to use; all by default.", show_default=False)
 ]
+Counting = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="<name>",
+        help="spark, to have it counted by Spark where it lies: a file, a folder, an address or a table.",
+        show_default="that of the policy",
+    ),
+]
 SparkMaster = Annotated[
     str | None,
     typer.Option(

@@ -156,6 +156,14 @@ def _text(path: str | Path) -> str:
         return ""
 
 
+def check_engine(name: str) -> None:
+    """Refuse the name of an engine that there is not."""
+    from rothko.engines import ENGINES
+
+    if name not in ENGINES:
+        raise PolicyError(f"{name!r} is not an engine; {nearest(name, ENGINES)}")
+
+
 def choose_engine(rows: int, size: int, *, memory: int | None = None, asked: str = "auto") -> tuple[str, str]:
     """The engine for a table of so many records and bytes, and the reason for it.
 
@@ -178,10 +186,7 @@ def choose_engine(rows: int, size: int, *, memory: int | None = None, asked: str
     >>> choose_engine(10**8, 44 * 10**8, memory=2 * 10**9)
     ('rothko-s', 'the table needs about 26.7 GB in memory and the limit is 2.0 GB')
     """
-    from rothko.engines import ENGINES
-
-    if asked not in ENGINES:
-        raise PolicyError(f"{asked!r} is not an engine; {nearest(asked, ENGINES)}")
+    check_engine(asked)
     if asked == "memory":
         check_fits(rows, size, memory=memory)
     if asked != "auto":

@@ -18,7 +18,7 @@ the value that each released row had, and a release does not tell which row was 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -72,12 +72,26 @@ class Entries(NamedTuple):
     @classmethod
     def of(cls, pair: Pair) -> Entries:
         """Those of a release that is read beside its original."""
+        codes = zip(pair.lines, pair.encoded.codes, strict=True)
+        counts = [np.bincount(some, minlength=line.size) for line, some in codes]
+        return cls.showing(pair.lines, pair.shown, pair.widths, pair.sizes, counts)
+
+    @classmethod
+    def showing(
+        cls,
+        lines: Sequence[Line],
+        shown: Mapping[str, Shown],
+        widths: Floats,
+        sizes: NDArray[np.int64],
+        counts: Sequence[NDArray[np.int64]],
+    ) -> Entries:
+        """Those of some classes, given how often the original has each code of a line."""
         cells: list[Cells | None] = []
-        for i, (line, extent) in enumerate(zip(pair.lines, pair.extents(), strict=True)):
-            counts = np.bincount(pair.encoded.codes[i], minlength=line.size)
-            known = None if extent is None else Cells(line, pair.shown[line.name], extent, pair.widths[:, i], counts)
-            cells.append(known)
-        return cls([line.name for line in pair.lines], cells, pair.sizes)
+        for i, line in enumerate(lines):
+            some = shown[line.name]
+            extent = Extent.of(some, line.size)
+            cells.append(None if extent is None else Cells(line, some, extent, widths[:, i], counts[i]))
+        return cls([line.name for line in lines], cells, sizes)
 
 
 class Values(NamedTuple):
@@ -87,6 +101,26 @@ class Values(NamedTuple):
     exact: float
     one_class: float
     columns: dict[str, float]
+
+
+def add_means(parts: Sequence[Values], rows: Sequence[int]) -> Values:
+    """Of a release whose classes were asked in parts of so many records each: a mean over the records."""
+    share = np.array(rows) / sum(rows)
+    return _added(parts, share)
+
+
+def add_entries(parts: Sequence[Values], rows: Sequence[int]) -> Values:
+    """The same of a number of entries."""
+    return _added(parts, np.ones(len(parts)))
+
+
+def _added(parts: Sequence[Values], weights: Floats) -> Values:
+    def total(values: Sequence[float]) -> float:
+        return float(np.dot(values, weights))
+
+    columns = {name: total([one.columns[name] for one in parts]) for name in parts[0].columns}
+    value, one_class = total([one.value for one in parts]), total([one.one_class for one in parts])
+    return Values(value, parts[0].exact, one_class, columns)
 
 
 def summed(cost: Callable[[Cells], Cost], *, mean: bool = False, entries: bool = False) -> Callable[[Entries], Values]:

@@ -13,9 +13,10 @@ from rothko.data.domain import Domain
 from rothko.data.line import Line
 from rothko.methods.classes import penalties
 from rothko.metrics.grouping import Grouping
-from rothko.metrics.registry import METRICS, OF_CLASSES, Metric
+from rothko.metrics.literature import Entries, Values
+from rothko.metrics.registry import METRICS, OF_CLASSES, OF_PUBLISHED, Metric
 from rothko.metrics.workload import Selection, View, selections_of
-from rothko.release.loss import Loss, TaskLoss
+from rothko.release.loss import Loss, Score, TaskLoss
 from rothko.workload.tasks import Task
 
 
@@ -115,3 +116,16 @@ def combine_tasks(parts: Sequence[Sequence[TaskLoss]], domains: Mapping[str, Dom
 def _added(metric: Metric, parts: Sequence[Any], others: Any) -> Any:
     assert metric.add is not None
     return metric.add(parts, others)
+
+
+def values_of(entries: Entries) -> dict[str, Values]:
+    """Name → what a metric of what is published says."""
+    return {name: metric.compute(entries) for name, metric in OF_PUBLISHED.items()}
+
+
+def scores(values: Mapping[str, Values]) -> tuple[Score, ...]:
+    """The metrics of what is published, as they are told."""
+    return tuple(
+        Score(name, **values[name]._asdict(), reference=metric.reference, direction=metric.direction)
+        for name, metric in OF_PUBLISHED.items()
+    )

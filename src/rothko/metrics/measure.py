@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from rothko.data.encode import counted
-from rothko.data.line import Line
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.source import Source
+from rothko.data.source.spark import is_frame
+from rothko.engines.plan import check_engine
+from rothko.errors import InputError
 from rothko.methods.anatomy import refuse
 from rothko.metrics.literature import Entries
-from rothko.metrics.loss import loss, workload_loss
-from rothko.metrics.pair import Pair, brought, read_pair
+from rothko.metrics.loss import loss, scores, values_of, workload_loss
+from rothko.metrics.pair import Pair, brought, read_pair, view_of
 from rothko.metrics.registry import METRICS
-from rothko.metrics.workload import View
 from rothko.policy.draft import as_policy
-from rothko.policy.policy import Policy
-from rothko.release.loss import Bound, Loss, Score, TaskLoss
-from rothko.release.publish import check_statistics, mean_name, statistics_asked
-from rothko.workload.tasks import models
+from rothko.policy.opened import opened, where_it_lies
+from rothko.release.loss import Bound, Loss, TaskLoss
+from rothko.release.publish import check_statistics, statistics_asked
 
 
 def measure(
@@ -33,6 +29,8 @@ def measure(
     *,
     bound: bool = False,
     seed: int = 0,
+    engine: str | None = None,
+    spark_master: str | None = None,
     threads: int | None = None,
     csv: CsvOptions | None = None,
 ) -> Loss:
@@ -50,6 +48,9 @@ def measure(
         Also find how little any release could lose; see :mod:`rothko.metrics.bound`.
     seed
         Of the records that are looked at for that, where they are not all.
+    engine
+        ``"spark"`` has Spark read the original where it is a path, as a policy with that engine does. What Spark has, a
+        DataFrame too, is measured where it lies.
 
     Examples
     --------
@@ -72,9 +73,22 @@ def measure(
     >>> [(one.function, one.truth, one.answer) for one in task.answers][1:3]
     [('sum', 150.0, 150.0), ('avg', 37.5, 37.5)]
     """
+    check_engine(engine or "auto")
     asked = brought(release, policy)
     if asked is not None:
-        refuse(as_policy(asked).method, "measure")
+        asked = as_policy(asked)
+        refuse(asked.method, "measure")
+        if isinstance(original, str | Path):
+            original = where_it_lies(original, asked, engine, spark_master=spark_master, csv=csv)
+        if is_frame(original) or (isinstance(original, Source) and original.frame is not None):
+            from rothko.metrics.on_spark import measure_on
+
+            if bound:
+                raise InputError(
+                    "bound looks at all records at once, which are on a cluster; leave it out, or measure a sample of "
+                    "them that is here."
+                )
+            return measure_on(opened(original, asked), release, asked)
     pair = read_pair(original, release, policy, threads=threads, csv=csv)
     lost = loss_of(pair)
     return replace(lost, bound=bound_of(pair, seed=seed, threads=threads)) if bound else lost
@@ -90,7 +104,7 @@ def loss_of(pair: Pair) -> Loss:
     """What a release lost, once it is read beside its original."""
     tasks = tasks_of(pair)
     lost = loss(pair.lines, pair.widths, pair.sizes, left_out=pair.left_out)
-    return replace(lost, survey=_scores(pair), workload=tasks)
+    return replace(lost, survey=scores(values_of(Entries.of(pair))), workload=tasks)
 
 
 def tasks_of(pair: Pair) -> tuple[TaskLoss, ...]:
@@ -99,38 +113,5 @@ def tasks_of(pair: Pair) -> tuple[TaskLoss, ...]:
     check_statistics(pair.lines, statistics_asked(workload))
     if not workload:
         return ()
-    view = View(
-        lines=pair.lines,
-        codes=pair.encoded.codes,
-        classes=pair.classes,
-        targets={task.target: counted(task.target, pair.others[task.target]) for task in models(workload)},
-        shown=pair.shown,
-        keys=pair.keys,
-        means=_means(pair.lines, pair.columns, pair.one_each, pair.policy),
-        sizes=pair.sizes,
-    )
+    view = view_of(pair.lines, pair.encoded.codes, pair.columns, pair.found, pair.shown, pair.policy)
     return workload_loss(view, workload)
-
-
-def _scores(pair: Pair) -> tuple[Score, ...]:
-    """The metrics of what is published."""
-    entries = Entries.of(pair)
-    asked = [metric for metric in METRICS.values() if metric.needs == "published"]
-    return tuple(
-        Score(one.name, **one.compute(entries)._asdict(), reference=one.reference, direction=one.direction)
-        for one in asked
-    )
-
-
-def _means(
-    lines: Sequence[Line], columns: Mapping[str, Sequence[str]], table: pa.Table, policy: Policy
-) -> dict[str, NDArray[np.float64]]:
-    """Quasi-identifier → the mean that each class shows, where it shows one."""
-    asked, means = statistics_asked(policy.workload), {}
-    for line in lines:
-        beside = mean_name(line.name)
-        column = beside if beside in columns[line.name] else line.name if policy.publish == "mean" else None
-        if column is not None and line.name in asked:
-            codes, domain = counted(column, table[column])
-            means[line.name] = domain.numbers[codes]
-    return means

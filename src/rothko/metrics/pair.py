@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rothko.data.encode import Encoded, encode
+from rothko.data.encode import Encoded, counted, encode
 from rothko.data.line import Line, as_text
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
@@ -29,7 +29,7 @@ from rothko.data.typed import typed, with_one_missing
 from rothko.errors import InputError, PolicyError, nearest
 from rothko.metrics.extent import Extent
 from rothko.metrics.published import Shown, read_shown
-from rothko.metrics.workload import combined
+from rothko.metrics.workload import View, combined
 from rothko.policy.draft import as_policy
 from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
@@ -37,7 +37,7 @@ from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP, AnatomyRelease
 from rothko.release.check import published_in
 from rothko.release.formulas import unescaped
-from rothko.release.publish import bounds_names
+from rothko.release.publish import bounds_names, mean_name, statistics_asked
 from rothko.release.release import Release
 from rothko.release.rows import columns_of, decoded
 from rothko.release.stored import HeldRelease
@@ -133,6 +133,11 @@ class Pair:
         return self.encoded.lines
 
     @property
+    def found(self) -> Classes:
+        """The classes of the release."""
+        return Classes(self.classes, self.sizes, self.one_each, self.keys, self.others)
+
+    @property
     def left_out(self) -> int:
         """Records of the original that did not leave."""
         return self.encoded.rows - len(self.classes)
@@ -221,18 +226,14 @@ def read_pair(
             f"{source.label} has {encoded.rows} records and {shown.label} {len(found.classes)}; "
             "measure compares a table with its release."
         )
-    one_each = found.one_each
-    read = {
-        line.name: read_shown(line, policy.publish, *_label_and_bounds(line.name, columns[line.name], one_each))
-        for line in encoded.lines
-    }
+    seen, widths = read_classes(found, encoded.lines, columns, policy.publish)
     known = {}
     for name in beside:
         before = with_one_missing(name, table[name], policy.missing)
         if anatomy is None:
             known[name] = _counted(name, before, found.others[name], found.classes)
         else:
-            known[name] = _shared(name, before, anatomy, one_each[anatomy.group], found.sizes, policy)
+            known[name] = _shared(name, before, anatomy, found.one_each[anatomy.group], found.sizes, policy)
     return Pair(
         policy=policy,
         encoded=encoded,
@@ -240,10 +241,10 @@ def read_pair(
         columns=columns,
         classes=found.classes,
         sizes=found.sizes,
-        one_each=one_each,
+        one_each=found.one_each,
         keys=found.keys,
-        shown={name: one for name, (one, _) in read.items()},
-        widths=np.stack([width for _, width in read.values()], axis=1),
+        shown=seen,
+        widths=widths,
         beside=known,
     )
 
@@ -253,8 +254,8 @@ def _rows_of(release: Any) -> Any:
     return release.records if isinstance(release, Anatomy) else release
 
 
-class _Found(NamedTuple):
-    """What a release shows; see :class:`Pair`."""
+class Classes(NamedTuple):
+    """The classes of a release, by what its rows show; see :class:`Pair`."""
 
     classes: NDArray[np.int32]
     sizes: NDArray[np.int64]
@@ -265,7 +266,7 @@ class _Found(NamedTuple):
 
 def _gathered(
     shown: Source, columns: Mapping[str, Sequence[str]], others: list[str], policy: Policy, *, apart: str | None
-) -> _Found:
+) -> Classes:
     """Read all rows of a release, and group them.
 
     Parameters
@@ -274,23 +275,103 @@ def _gathered(
         A column that tells apart what shows the same.
     """
     published = _read_release(shown, [c for names in columns.values() for c in names], others, policy)
+    return group_rows(published, columns, others, apart=apart)
+
+
+def group_rows(
+    published: pa.Table,
+    columns: Mapping[str, Sequence[str]],
+    others: Sequence[str],
+    *,
+    apart: str | None = None,
+    times: NDArray[np.int64] | None = None,
+) -> Classes:
+    """Group released rows by what they show.
+
+    Parameters
+    ----------
+    apart
+        A column that tells apart what shows the same.
+    times
+        How often each row is there; once where it is None.
+    """
     keys = _keys(published, columns)
     classes = combined([*keys.values(), *([] if apart is None else [_codes(published[apart])])])
-    sizes, first = np.bincount(classes), first_rows(classes)
-    return _Found(
+    sizes, first = np.bincount(classes, weights=times).astype(np.int64), first_rows(classes)
+    return Classes(
         classes, sizes, published.take(pa.array(first)), {name: key[first] for name, key in keys.items()},
         {name: published[name] for name in others},
     )  # fmt: skip
 
 
-def _grouped(shown: Grouped, columns: Mapping[str, Sequence[str]], others: list[str], policy: Policy) -> _Found:
+def read_classes(
+    found: Classes,
+    lines: Sequence[Line],
+    columns: Mapping[str, Sequence[str]],
+    form: str,
+    alone: Mapping[str, NDArray[np.bool_]] | None = None,
+) -> tuple[dict[str, Shown], NDArray[np.float64]]:
+    """What classes show of each quasi-identifier, and (classes, lines) its NCP, NaN where it is not known.
+
+    Parameters
+    ----------
+    form
+        The form of publishing.
+    alone
+        Line → what its labels show by themselves in the whole release, where these are some of its classes.
+    """
+    read = {}
+    for line in lines:
+        label, bounds = _label_and_bounds(line.name, columns[line.name], found.one_each)
+        read[line.name] = read_shown(line, form, label, bounds, (alone or {}).get(line.name))
+    return {name: one for name, (one, _) in read.items()}, np.stack([width for _, width in read.values()], axis=1)
+
+
+def view_of(
+    lines: tuple[Line, ...],
+    codes: NDArray[np.int32],
+    columns: Mapping[str, Sequence[str]],
+    found: Classes,
+    shown: Mapping[str, Shown],
+    policy: Policy,
+    times: NDArray[np.int64] | None = None,
+) -> View:
+    """Some records of an original beside the classes of a release, as tasks see them."""
+    return View(
+        lines=lines,
+        codes=codes,
+        classes=found.classes,
+        targets={task.target: counted(task.target, found.others[task.target]) for task in models(policy.workload)},
+        shown=shown,
+        keys=found.keys,
+        means=_means(lines, columns, found.one_each, policy),
+        sizes=found.sizes,
+        times=times,
+    )
+
+
+def _means(
+    lines: Sequence[Line], columns: Mapping[str, Sequence[str]], table: pa.Table, policy: Policy
+) -> dict[str, NDArray[np.float64]]:
+    """Quasi-identifier → the mean that each class shows, where it shows one."""
+    asked, means = statistics_asked(policy.workload), {}
+    for line in lines:
+        beside = mean_name(line.name)
+        column = beside if beside in columns[line.name] else line.name if policy.publish == "mean" else None
+        if column is not None and line.name in asked:
+            codes, domain = counted(column, table[column])
+            means[line.name] = domain.numbers[codes]
+    return means
+
+
+def _grouped(shown: Grouped, columns: Mapping[str, Sequence[str]], others: list[str], policy: Policy) -> Classes:
     """Take a release as it was grouped when it was read."""
     table = {name: shown.classes[name] for names in columns.values() for name in names}
     table |= {name: shown.others[name] for name in others}
     found = _with_one_missing(table, others, policy, escaped=shown.text)
     one_each = pa.table({name: column for name, column in found.items() if name not in others})
     classes = np.repeat(np.arange(len(shown.sizes), dtype=np.int32), shown.sizes)
-    return _Found(classes, shown.sizes, one_each, _keys(one_each, columns), {name: found[name] for name in others})
+    return Classes(classes, shown.sizes, one_each, _keys(one_each, columns), {name: found[name] for name in others})
 
 
 def _keys(published: pa.Table, columns: Mapping[str, Sequence[str]]) -> dict[str, NDArray[np.int64]]:

@@ -99,7 +99,11 @@ def shown_by(
 
 
 def read_shown(
-    line: Line, form: str, label: pa.ChunkedArray | None, bounds: Sequence[pa.ChunkedArray] | None
+    line: Line,
+    form: str,
+    label: pa.ChunkedArray | None,
+    bounds: Sequence[pa.ChunkedArray] | None,
+    alone: Truths | None = None,
 ) -> tuple[Shown, NDArray[np.float64]]:
     """What classes show, and its NCP (NaN where it is not known), from published columns with a row per class.
 
@@ -111,6 +115,8 @@ def read_shown(
         The column with the name of the quasi-identifier; None where there are bounds only.
     bounds
         The columns of the smallest and the largest value, if there are any.
+    alone
+        The codes that the whole release shows by themselves (:func:`shown_alone`), where these are some of its classes.
     """
     if label is None:
         assert bounds is not None
@@ -120,7 +126,7 @@ def read_shown(
             return _read_bounds(line, bounds)
         unknown, no = np.full(len(label), -1), np.zeros(len(label), dtype=np.bool_)
         return Shown(unknown, unknown, exact=no, absent=no), np.full(len(label), np.nan)
-    shown, width = _read_labels(line, label, is_range=form != "region")
+    shown, width = _read_labels(line, label, alone, is_range=form != "region")
     if bounds is None:
         return shown, width
     inner, inner_width = _read_bounds(line, bounds)
@@ -140,10 +146,14 @@ def _read_bounds(line: Line, columns: Sequence[pa.ChunkedArray]) -> tuple[Shown,
     return Shown(low, high, exact, absent=np.zeros(len(low), dtype=np.bool_)), width
 
 
-def _read_labels(line: Line, column: pa.ChunkedArray, *, is_range: bool) -> tuple[Shown, NDArray[np.float64]]:
+def _read_labels(
+    line: Line, column: pa.ChunkedArray, alone: Truths | None, *, is_range: bool
+) -> tuple[Shown, NDArray[np.float64]]:
     """From one column of labels; a missing one says that all is missing."""
     distinct = pc.dictionary_encode(_joined(as_text(column)))
-    hidden = _suppressed(line, distinct.dictionary, missing=distinct.null_count > 0)
+    if alone is None:
+        alone = shown_alone(line, distinct.dictionary, missing=distinct.null_count > 0)
+    hidden = _suppressed(line, distinct.dictionary, alone)
     low, high, width = _label_intervals(line, distinct.dictionary, hidden)
     root = pc.equal(distinct.dictionary, ROOT).to_numpy(zero_copy_only=False)
     exact = np.full(len(low), is_range and line.kind is Kind.ORDERED) & ~root
@@ -204,17 +214,27 @@ def _with_last(values: NDArray[Scalar], last: float, indices: pa.Array) -> NDArr
     return np.asarray(np.append(values, np.array([last], dtype=values.dtype))[places], dtype=values.dtype)
 
 
-def _suppressed(line: Line, labels: pa.Array, *, missing: bool) -> Codes:
-    """The codes that ⊥ stands for: those that a column, which shows these labels, does not show by themselves."""
-    others = labels.filter(pc.not_equal(labels, SUPPRESSED))
-    if line.kind is not Kind.NOMINAL or len(others) == len(labels):
-        return np.empty(0, dtype=np.int64)
-    there = np.ones(line.size, dtype=np.bool_)
-    position = _positions(line, _unquoted(others))
-    there[position[position >= 0]] = False
+def shown_alone(line: Line, labels: pa.Array, *, missing: bool) -> Truths:
+    """Which codes of a line some labels show by themselves.
+
+    Parameters
+    ----------
+    missing
+        Whether a class shows that all its values are missing.
+    """
+    there = np.zeros(line.size, dtype=np.bool_)
+    position = _positions(line, _unquoted(labels.filter(pc.not_equal(labels, SUPPRESSED))))
+    there[position[position >= 0]] = True
     if line.missing and missing:
-        there[line.missing_code] = False
-    return np.flatnonzero(there)
+        there[line.missing_code] = True
+    return there
+
+
+def _suppressed(line: Line, labels: pa.Array, alone: Truths) -> Codes:
+    """The codes that ⊥ stands for: those that the column does not show by themselves; none where no label is ⊥."""
+    if line.kind is not Kind.NOMINAL or not pc.any(pc.equal(labels, SUPPRESSED), min_count=0).as_py():
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(~alone)
 
 
 def _unquoted(labels: pa.Array) -> pa.Array:

@@ -86,28 +86,33 @@ METRICS: dict[str, Metric] = {
             "class_sizes", "classes", grouping.class_sizes, grouping.histogram, direction=NO_DIRECTION,
             bounds=(None, None), many=True,
         ),
-        Metric("loss_metric", "published", summed(literature.loss_metric), reference="Iyengar, KDD 2002"),
         Metric(
-            "ambiguity_metric", "published", literature.ambiguity, bounds=(1, None),
+            "loss_metric", "published", summed(literature.loss_metric), literature.add_means,
+            reference="Iyengar, KDD 2002",
+        ),
+        Metric(
+            "ambiguity_metric", "published", literature.ambiguity, literature.add_means, bounds=(1, None),
             reference="Nergiz, Clifton, DKE 2007",
         ),
         Metric(
-            "entropy", "published", summed(literature.entropy, mean=True), reference="Gionis, Tassa, TKDE 2009"
-        ),
-        Metric(
-            "monotone_entropy", "published", summed(literature.monotone_entropy, mean=True),
+            "entropy", "published", summed(literature.entropy, mean=True), literature.add_means,
             reference="Gionis, Tassa, TKDE 2009",
         ),
         Metric(
-            "cluster_diameter", "published", summed(literature.diameter),
+            "monotone_entropy", "published", summed(literature.monotone_entropy, mean=True), literature.add_means,
+            reference="Gionis, Tassa, TKDE 2009",
+        ),
+        Metric(
+            "cluster_diameter", "published", summed(literature.diameter), literature.add_means,
             reference="Byun, Kamra, Bertino, Li, DASFAA 2007",
         ),
         Metric(
-            "suppressed_entries", "published", summed(literature.suppressed, entries=True),
+            "suppressed_entries", "published", summed(literature.suppressed, entries=True), literature.add_entries,
             reference="Meyerson, Williams, PODS 2004",
         ),
         Metric(
-            "hierarchy_distance", "published", summed(literature.hierarchy_distance), reference="Samarati, TKDE 2001"
+            "hierarchy_distance", "published", summed(literature.hierarchy_distance), literature.add_means,
+            reference="Samarati, TKDE 2001",
         ),
         Metric("classify", "task", workload.classify_loss, workload.add_classify, told=told.classify),
         Metric("regress", "task", workload.regress_loss, workload.add_regress, told=told.regress),
@@ -127,6 +132,8 @@ METRICS: dict[str, Metric] = {
 
 OF_CLASSES = {name: metric for name, metric in METRICS.items() if metric.needs == "classes"}
 """What can be told of classes before anything is published."""
+OF_PUBLISHED = {name: metric for name, metric in METRICS.items() if metric.needs == "published"}
+"""What can be told of what is published, beside the original."""
 COMPARED = tuple(name for name, metric in OF_CLASSES.items() if not metric.many)
 """Those of them that are one number: what methods are compared by."""
 COLUMNS = {name: metric.column for name, metric in METRICS.items() if metric.column is not None}

@@ -18,6 +18,7 @@ from rothko.data.source.written import Written
 from rothko.engines import ENGINES
 from rothko.engines.options import Auto as AnyEngine
 from rothko.engines.options import OnDisk, Spark
+from rothko.engines.plan import check_engine
 from rothko.errors import InputError
 from rothko.policy.policy import Policy
 
@@ -67,6 +68,7 @@ def where_it_lies(
 ) -> Any:  # fmt: skip
     """The table as it was given, or opened by Spark where that is asked to read it."""
     asked = engine or ("auto" if policy is None else policy.engine.name)
+    check_engine(asked)
     if asked != Spark.name:
         return data
     if is_database(data):

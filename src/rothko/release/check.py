@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -12,16 +13,20 @@ from rothko import notebook
 from rothko.data.fold import warn_of_look_alikes
 from rothko.data.schema import counts_texts, refuse_unnamed
 from rothko.data.source.csv import CsvOptions
+from rothko.data.source.source import Source
 from rothko.data.typed import with_one_missing
+from rothko.engines.plan import check_engine
 from rothko.errors import PolicyError, nearest
 from rothko.policy.asked import AnyPolicy, Asked
+from rothko.policy.draft import as_policy
+from rothko.policy.opened import where_it_lies, written_by
 from rothko.policy.policy import Policy
 from rothko.policy.words import Words, takes
 from rothko.progress import count_threads
 from rothko.release.anatomy import COUNT, GROUP
 from rothko.release.publish import bounds_names, mean_name
 from rothko.release.sql import Limits
-from rothko.release.verify import Verification, verify
+from rothko.release.verify import Known, Verification, verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +65,15 @@ def check(
     data: Any,
     policy: AnyPolicy | None = None,
     *,
+    engine: str | None = None,
+    spark_master: str | None = None,
     threads: int | None = None,
     csv: CsvOptions | None = None,
     **words: Unpack[Words],
 ) -> Check:
     """Assess a table against a policy: original data, a release, or somebody else's.
+
+    A table on a cluster, a DataFrame of Spark or what ``engine="spark"`` (in the policy, too) reads, is counted there.
 
     In place of a policy, say what is asked, as for :func:`rothko.anonymize`: ``qi=["age"], k=10``. Columns that are not
     named are refused; ``keep`` names those that nothing is asked of.
@@ -75,6 +84,10 @@ def check(
     >>> finding.achieved, finding.violating_classes, finding.violating_records
     (1.0, 1, 1)
     """
+    policy = None if policy is None else as_policy(policy)
+    check_engine(engine or "auto")
+    if isinstance(data, str | Path):
+        data = where_it_lies(data, policy, engine, spark_master=spark_master, csv=csv)
     asked = Asked.of(data, policy, words, csv=csv, or_release=True)
     source, policy = asked.source, asked.settled()
     shown = {name: published_in(name, source.names, source.label, policy) for name in policy.quasi_identifiers}
@@ -84,26 +97,51 @@ def check(
     owner = _owner(policy, source.names, source.label)
     columns = [column for columns in shown.values() for column in columns] + [*policy.sensitive, *owner]
     _all_named(source.names, columns, policy, source.label)
-    table = source.read(columns, as_text=columns)
-    # Which values of a sensitive column are one, and which are missing, is the verifier's to say.
-    table = pa.table(
-        {
-            name: with_one_missing(name, table[name], () if name in (*policy.sensitive, *owner) else policy.missing)
-            for name in columns
-        }
-    )
     unfolded = [name for name in policy.sensitive if counts_texts(policy.columns[name])]
-    warn_of_look_alikes({name: _distinct(table[name]) for name in unfolded}, stacklevel=2)
-    found = verify(
-        table,
-        policy.privacy,
-        shown,
-        missing=policy.missing,
-        values=policy.columns,
-        owner=policy.owner,
-        limits=Limits(count_threads(threads)),
-    )
+    if source.frame is not None:
+        found = _on_cluster(source, policy, shown, unfolded)
+    else:
+        table = source.read(columns, as_text=columns)
+        # Which values of a sensitive column are one, and which are missing, is the verifier's to say.
+        table = pa.table(
+            {
+                name: with_one_missing(name, table[name], () if name in (*policy.sensitive, *owner) else policy.missing)
+                for name in columns
+            }
+        )
+        warn_of_look_alikes({name: _distinct(table[name]) for name in unfolded}, stacklevel=2)
+        found = verify(
+            table,
+            policy.privacy,
+            shown,
+            missing=policy.missing,
+            values=policy.columns,
+            owner=policy.owner,
+            limits=Limits(count_threads(threads)),
+        )
     return Check(found, tuple(name for name in policy.identifiers if name in source.names))
+
+
+def _on_cluster(
+    source: Source, policy: Policy, shown: Mapping[str, Sequence[str]], unfolded: Sequence[str]
+) -> Verification:
+    from rothko.engines.spark.cluster import Cluster
+    from rothko.engines.spark.session import session_of
+    from rothko.release.spark.check import check_on
+
+    if policy.owner is not None:
+        raise PolicyError(
+            f"People (of: {policy.owner}) are not counted on a cluster; write the table to a Parquet file and check "
+            "that, or remove 'of' to count records."
+        )
+
+    def look(values: Mapping[str, Known]) -> None:
+        found = {name: about.raw.drop_null() for name, about in values.items() if name in unfolded}
+        warn_of_look_alikes(found, stacklevel=5)
+
+    cluster = Cluster(session_of(source.frame))
+    cluster.check()
+    return check_on(cluster, source, policy, shown, written_by(policy, policy.input.decimal, or_release=True), look)
 
 
 def _owner(policy: Policy, names: Sequence[str], label: str) -> tuple[str, ...]:

@@ -310,7 +310,7 @@ def _verify(
     """What the table ``released`` holds."""
     connection = counting.connection
     everything = tuple(quasi_identifiers)
-    asked = _parts(requirements, owner)
+    asked = parts_of(requirements, owner)
     findings: dict[Requirement, Finding] = {}
     groups: dict[tuple[str, ...], list[Requirement]] = {everything: []}
     for requirement in asked:
@@ -350,7 +350,7 @@ def _sizes(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
     return dict(connection.execute("SELECT size, count(*) FROM class GROUP BY size ORDER BY size").fetchall())
 
 
-def _parts(requirements: Sequence[Requirement], owner: str | None) -> tuple[Requirement, ...]:
+def parts_of(requirements: Sequence[Requirement], owner: str | None) -> tuple[Requirement, ...]:
     """The requirements and what they consist of, each once."""
     asked = list(requirements)
     asked += [part for requirement in requirements for part in requirement.parts(owner) if part not in asked]

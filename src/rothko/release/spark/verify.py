@@ -8,7 +8,7 @@ value occurs, Spark counts before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -36,6 +36,7 @@ from rothko.release.verify import (
     Fingerprint,
     Known,
     Verification,
+    parts_of,
     together,
     verify_counted,
     with_long_lines,
@@ -71,7 +72,6 @@ def read_written(session: Any, folder: Path, ending: str, columns: Sequence[str]
 def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, policy: Policy) -> Verification:
     """Verify what was written, and fail closed."""
     asked = told_by_records(policy)
-    sensitive = tuple(dict.fromkeys(r.column for r in asked if r.column is not None))
     with understood():
         there = read_written(cluster.session, folder, ending, meant.columns)
         columns = tuple(there.columns)
@@ -80,38 +80,75 @@ def verify_written(cluster: Cluster, folder: Path, ending: str, meant: Meant, po
         if not set(hashes.names) <= place.keys():
             raise other_columns()
         shown = [place[column] for names in meant.published.values() for column in names]
-        keys = there.toDF(*place.values()).select(*shown, *(place[name] for name in sensitive))
+        keys = there.toDF(*place.values()).select(*shown, *(place[name] for name in sensitive_of(asked)))
         files = read_by_tasks(cluster.session, folder, ending)
         # As many tasks as files: what is left of them is little, and Spark would make 200 of it.
         parts = max(len(files_of(folder, ending)), 1)
         counted = Held(_counted(cluster, files, hashes, columns, keys).coalesce(parts))
     with closing(counted):
-        values = {}
-        for name in sensitive:
-            times = counted.frame.groupBy(place[name]).agg({"times": "sum"}).sort(place[name])
-            values[name] = known(name, cluster.collect(times), policy)
-        # What is asked over some quasi-identifiers is asked of rows that show the same on these: brought together anew.
-        everything = tuple(meant.published)
-        sets: dict[tuple[str, ...], list[Requirement]] = {everything: []}
-        for requirement in asked:
-            sets.setdefault(tuple(requirement.over or everything), []).append(requirement)
-        found = []
-        for over, some in sets.items():
-            by = [place[column] for name in over for column in meant.published[name]]
-            brought = counted.frame.repartition(parts, *by)
-            found.append(_asked_of(cluster, brought, some, columns, meant, values))
-        about = {finding.requirement: finding for one in found for finding in one.findings}
-        checked = replace(found[0], findings=tuple(about[requirement] for requirement in asked))
-    meant.check_extent(replace(checked, columns=columns))
-    return meant.accepted(replace(checked, columns=columns))
+        checked = ask(cluster, counted.frame, asked, columns, meant.published, policy, parts)
+    meant.check_extent(checked)
+    return meant.accepted(checked)
+
+
+def ask(
+    cluster: Cluster,
+    counted: Any,
+    asked: Sequence[Requirement],
+    columns: tuple[str, ...],
+    published: Mapping[str, Sequence[str]],
+    policy: Policy,
+    parts: int | None = None,
+    look: Callable[[Mapping[str, Known]], None] = lambda _: None,
+) -> Verification:
+    """What a table holds whose different rows are counted.
+
+    Parameters
+    ----------
+    counted
+        Rows of what is published and sensitive, each once, in columns named by their numbers, with how often it is
+        there (``times``) and, where there is one, the sum of its hashes (``mark``).
+    columns
+        All columns of the table, by their numbers.
+    published
+        Quasi-identifier → the columns that publish it.
+    parts
+        In how many partitions classes are brought together; Spark says, where it is None.
+    look
+        Called with the values of sensitive columns.
+    """
+    place = {name: f"c{i}" for i, name in enumerate(columns)}
+    values = {}
+    for name in sensitive_of(asked):
+        times = counted.groupBy(place[name]).agg({"times": "sum"}).sort(place[name])
+        values[name] = known(name, cluster.collect(times), policy)
+    look(values)
+    # What is asked over some quasi-identifiers is asked of rows that show the same on these: brought together anew.
+    everything = tuple(published)
+    sets: dict[tuple[str, ...], list[Requirement]] = {everything: []}
+    for requirement in asked:
+        sets.setdefault(tuple(requirement.over or everything), []).append(requirement)
+    found = []
+    for over, some in sets.items():
+        by = [place[column] for name in over for column in published[name]]
+        brought = counted.repartition(*([] if parts is None else [parts]), *by)
+        found.append(_asked_of(cluster, brought, some, columns, published, values))
+    about = {finding.requirement: finding for one in found for finding in one.findings}
+    findings = tuple(about[requirement] for requirement in parts_of(asked, None))
+    return replace(found[0], findings=findings, columns=columns)
+
+
+def sensitive_of(asked: Sequence[Requirement]) -> tuple[str, ...]:
+    """The columns that requirements are about, each once."""
+    return tuple(dict.fromkeys(r.column for r in asked if r.column is not None))
 
 
 def _asked_of(
-    cluster: Cluster, brought: Any, asked: Sequence[Requirement], columns: tuple[str, ...], meant: Meant,
-    values: Mapping[str, Known],
+    cluster: Cluster, brought: Any, asked: Sequence[Requirement], columns: tuple[str, ...],
+    published: Mapping[str, Sequence[str]], values: Mapping[str, Known],
 ) -> Verification:  # fmt: skip
     """What the classes of a table hold, whose rows are brought together."""
-    about = partial(classes_of, asked, columns, meant.published, values)
+    about = partial(classes_of, asked, columns, published, values)
     found = cluster.gather(brought, about, lambda _, some: together(some))
     checked: Verification = found[0] if found else Verification(0, columns, 0, ())
     return checked
@@ -201,10 +238,11 @@ def classes_of(
         place = pc.index_in(table[column], value_set=about.raw)
         assert place.null_count == 0, "a value was not there before"
         table = table.set_column(table.column_names.index(column), column, about.texts.take(place.combine_chunks()))
-    times, marks = table["times"].to_numpy(), table["mark"].to_numpy()
-    rows = table.drop_columns(["times", "mark"])
+    times, total = table["times"].to_numpy(), None
+    if "mark" in table.column_names:
+        total = Fingerprint(int(times.sum()), sum(table["mark"].to_pylist()) % MODULUS)
+    rows = table.select([name for name in table.column_names if name not in ("times", "mark")])
     rows = rows.rename_columns([columns[int(name[1:])] for name in rows.column_names])
-    total = Fingerprint(int(times.sum()), sum(marks.tolist()) % MODULUS)
     if any(requirement.needs == "moments" for requirement in requirements):
         rows, times = rows.take(pa.array(np.repeat(np.arange(len(times)), times))), np.ones(int(times.sum()), np.int64)
     yield 0, replace(verify_counted(rows, times, requirements, published, values), fingerprint=total)
