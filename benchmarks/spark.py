@@ -3,20 +3,21 @@
 20 million records in a Parquet file, k = 1000, Median, `local[2]`; everything in one session, in turns, best of three
 after one to warm up. The quick form has a tenth of the records: starting jobs takes most of its time.
 
-`python -m benchmarks.spark FOLDER` measures time against records and against partitions, once each after a warm-up, and
-draws both figures of docs/spark.md.
+`python -m benchmarks.spark FOLDER records` measures time against records, `… partitions` against partitions, the best
+of three in turns with one read, shuffle and write, and each draws its figure of docs/spark.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
+
+from pyspark import StorageLevel
 
 from benchmarks.foundation import QUASI
 from benchmarks.timing import Case, report, side_by_side
@@ -32,6 +33,11 @@ from rothko.release.write import write_batches
 ALGORITHMS = ("rothko-t", "rothko-s")
 ROWS = (5_000_000, 10_000_000, 20_000_000)
 PARTITIONS = (2, 4, 8, 16, 32)
+SPREAD = 2_000_000
+"""Records of the figure of partitions."""
+RUNS = 3
+NAMES = ("read, shuffle and write", *ALGORITHMS)
+FIGURES = Path(__file__).parent.parent / "docs" / "figures"
 
 
 def run(folder: Path, *, quick: bool = False) -> list[Case]:
@@ -66,46 +72,47 @@ def released(read: Callable[[], Any], algorithm: str | None, folder: Path) -> No
     shutil.rmtree(folder / "release")
 
 
-def scaling(folder: Path) -> Iterator[Plot]:
-    """Time against records, and against partitions."""
+def against_records(folder: Path, sizes: Sequence[int]) -> Plot:
+    """Time against records, of files."""
     spark = session("local[2]")
-    paths = {rows: folder / f"people-{rows}.parquet" for rows in ROWS}
-    for rows, path in paths.items():
+    lines: dict[str, list[float]] = {name: [] for name in NAMES}
+    for rows in sizes:
+        path = folder / f"people-{rows}.parquet"
         write_batches(agrawal_batches(rows, seed=1), path)
-    lines: dict[str, list[float]] = {name: [] for name in ("read, shuffle and write", *ALGORITHMS)}
-    for rows in (ROWS[0], *ROWS):  # the first one warms up
-        path = paths[rows]
-        read = partial(spark.read.parquet, str(path))
-        works = [partial(copied, read, folder)]
+        works = [partial(copied, partial(spark.read.parquet, str(path)), folder)]
         works += [partial(released, partial(Path, path), one, folder) for one in ALGORITHMS]
-        for seconds, work in zip(lines.values(), works, strict=True):
-            seconds.append(timed(work))
-            print(f"{rows:,} records: {seconds[-1]:.1f} s", flush=True)
-    yield figure(
-        "spark-records", "Time against records", Axis("million records", 0, 22),
-        [rows / 1e6 for rows in ROWS], {name: seconds[1:] for name, seconds in lines.items()},
+        told(f"{rows:,} records", lines, side_by_side(*works, runs=RUNS))
+        path.unlink()
+    return figure(
+        "spark-records", "Time against records", Axis("million records", 0, 1.1 * max(sizes) / 1e6),
+        [rows / 1e6 for rows in sizes], lines,
     )  # fmt: skip
-    parts: dict[str, list[float]] = {name: [] for name in ALGORITHMS}
+
+
+def against_partitions(folder: Path, rows: int) -> Plot:
+    """Time against the partitions of a DataFrame, which Spark keeps so that it need not be divided anew."""
+    spark = session("local[2]")
+    path = folder / "people.parquet"
+    write_batches(agrawal_batches(rows, seed=1), path)
+    lines: dict[str, list[float]] = {name: [] for name in NAMES}
     for count in PARTITIONS:
-        for name, seconds in parts.items():
-            read = partial(_spread, spark, paths[ROWS[0]], count)
-            seconds.append(timed(partial(released, read, name, folder)))
-            print(f"{count} partitions, {name}: {seconds[-1]:.1f} s", flush=True)
-    yield figure(
-        "spark-partitions", "Time against partitions, 5 million records",
-        Axis("partitions of the input", 1.5, 40, "log"), list(PARTITIONS), parts,
+        frame = spark.read.parquet(str(path)).repartition(count).persist(StorageLevel.DISK_ONLY)
+        frame.count()
+        works = [partial(copied, lambda frame=frame: frame, folder)]
+        works += [partial(released, lambda frame=frame: frame, one, folder) for one in ALGORITHMS]
+        told(f"{count} partitions", lines, side_by_side(*works, runs=RUNS))
+        frame.unpersist()
+    return figure(
+        "spark-partitions", f"Time against partitions, {rows / 1e6:g} million records",
+        Axis("partitions of the input", 1.5, 40, "log"), list(PARTITIONS), lines,
     )  # fmt: skip
 
 
-def _spread(spark: Any, path: Path, partitions: int) -> Any:
-    return spark.read.parquet(str(path)).repartition(partitions)
-
-
-def timed(work: Callable[[], None]) -> float:
-    """Seconds."""
-    begun = perf_counter()
-    work()
-    return perf_counter() - begun
+def told(case: str, lines: dict[str, list[float]], found: Sequence[float]) -> None:
+    """Take note of the seconds of a case, and say them beside those of the copy."""
+    for (name, seconds), one in zip(lines.items(), found, strict=True):
+        seconds.append(one)
+        print(f"{case}, {name}: {one:.1f} s, {one / found[0]:.2f} times the copy", flush=True)
 
 
 def figure(name: str, title: str, x: Axis, at: list[float] | list[int], lines: dict[str, list[float]]) -> Plot:
@@ -119,8 +126,21 @@ def figure(name: str, title: str, x: Axis, at: list[float] | list[int], lines: d
     return Plot(name, title, about, x, Axis("seconds", 0, 1.1 * most), marks)
 
 
+def main() -> None:
+    """Measure and draw what is asked for."""
+    asked = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
+    asked.add_argument("folder", type=Path, help="where the tables are made")
+    asked.add_argument("figure", choices=("records", "partitions"))
+    asked.add_argument("--rows", type=int, nargs="+", help="how many records; of partitions, one number")
+    asked.add_argument("--out", type=Path, default=FIGURES, help="where the figure goes")
+    given = asked.parse_args()
+    with tempfile.TemporaryDirectory(dir=given.folder) as scratch:
+        if given.figure == "records":
+            plot = against_records(Path(scratch), given.rows or ROWS)
+        else:
+            plot = against_partitions(Path(scratch), (given.rows or [SPREAD])[0])
+    (given.out / f"{plot.name}.svg").write_text(drawn(plot, alone=True) + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(dir=sys.argv[1]) as scratch:
-        for plot in scaling(Path(scratch)):
-            target = Path(__file__).parent.parent / "docs" / "figures" / f"{plot.name}.svg"
-            target.write_text(drawn(plot, alone=True) + "\n", encoding="utf-8")
+    main()

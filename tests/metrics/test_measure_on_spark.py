@@ -111,7 +111,7 @@ def test_a_table_is_checked_where_it_lies(spark: Any, folder: Path, released: An
     with pytest.raises(InputError, match="does not tell the columns 'Wage' and 'wage' apart"):
         rk.check(alike, POLICY)
     with pytest.raises(PolicyError, match="not counted on a cluster"):
-        rk.check(spark.createDataFrame(people()), POLICY.but(privacy=[{"k-anonymity": {"k": 2, "of": "wage"}}]))
+        rk.check(spark.createDataFrame(people()), qi=["age", "zip", "town"], of="wage", keep="disease", k=2)
     with pytest.raises(InputError, match="bound looks at all records at once"):
         rk.measure(spark.createDataFrame(people()), released.arrow, POLICY, bound=True)
 

@@ -95,7 +95,7 @@ def measure(
         show(console.losses(lost))
         show(console.survey(lost))
         if as_json:
-            console.json(lost.to_dict())
+            console.json(lost.to_dict(), "measure")
         return
     pair = read_pair(original, release, policy, beside=[column] if column else [], threads=threads, csv=csv)
     lost = loss_of(pair)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
 from rothko.data.schema import columns_read
-from rothko.data.source.formats import is_text
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.data.source.spark import is_frame, open_spark
@@ -86,7 +85,7 @@ def measure_on(original: Source, release: Any, policy: Policy, cluster: Cluster 
     tokens = dict.fromkeys(names, ()) | dict.fromkeys(targets, policy.missing)
     rows = rows_of(cluster, shown, list(tokens), Written())
     place = {name: f"c{i}" for i, name in enumerate(tokens)}
-    opened = partial(_unescaped, rows.opened) if is_text(shown.path) else rows.opened
+    opened = partial(_unescaped, rows.opened) if shown.text else rows.opened
     with closing(Held(count_rows(cluster, rows, shown.frame, tokens, (), place, opened))) as held:
         found = released.lost(cluster, held.frame.repartition(*(place[name] for name in names)))
     total = int(counts[0].sum())
@@ -141,7 +140,7 @@ def _counted(
         if name not in source.names:
             raise PolicyError(f"columns.{name}: {source.label} has no such column; {nearest(name, source.names)}")
     rows = rows_of(
-        cluster, source, columns_read(source.names, policy), written_by(policy, policy.input.decimal)
+        cluster, source, columns_read(source.names, policy), written_by(policy)
     )  # fmt: skip
     memory = budget(TASK, row_bytes=4 * len(policy.columns)).frequency
     found = survey(cluster, rows, source.label, policy, text=source.text, seed=0, memory=memory, sample=0)

@@ -141,7 +141,7 @@ def _on_cluster(
 
     cluster = Cluster(session_of(source.frame))
     cluster.check()
-    return check_on(cluster, source, policy, shown, written_by(policy, policy.input.decimal, or_release=True), look)
+    return check_on(cluster, source, policy, shown, written_by(policy, or_release=True), look)
 
 
 def _owner(policy: Policy, names: Sequence[str], label: str) -> tuple[str, ...]:
