@@ -103,8 +103,9 @@ def anonymize(
     ----------
     data
         A path (CSV, TSV, Parquet, Arrow), a folder or a pattern of such files, here or in an object store
-        (``"s3://bucket/visits/2026-*.parquet"``), a pandas, Polars or Arrow table, a DuckDB relation, a dict of arrays,
-        a Spark DataFrame; with ``engine="spark"`` also an address or the name of a table that Spark reads.
+        (``"s3://bucket/visits/2026-*.parquet"``), the address of a table in a database
+        (``"postgresql://ann@host/clinic?table=visits"``), a pandas, Polars or Arrow table, a DuckDB relation, a dict of
+        arrays, a Spark DataFrame; with ``engine="spark"`` also an address or the name of a table that Spark reads.
     policy
         A policy, a path to one, its text (YAML), the same as plain data, or a draft. Or none, and in its place:
     qi, sensitive, drop, keep, keep_rest, k, l, missing, types, hierarchies
