@@ -232,7 +232,7 @@ def prepare(
             f"fit there: give {said('--memory')}, and it goes to disk as it comes, or write it to a Parquet file with "
             f".{source.written_by}(path)."
         )
-    return _streamed(source, policy, chosen, reason, memory, where, seed, threads, progress)
+    return _streamed(source, policy, chosen, reason, memory, where, seed, secret, threads, progress)
 
 
 def _engine(source: Source, policy: Policy, asked: str, memory: int | None) -> tuple[str, str]:
@@ -288,20 +288,21 @@ def _spread(
 
 def _streamed(
     source: Source, policy: Policy, engine: Engine, reason: str, memory: int | None, spill_dir: Path | None, seed: int,
-    threads: int, progress: Progress,
+    secret: Secret, threads: int, progress: Progress,
 ) -> Stream:  # fmt: skip
     """The flow up to verification of a table that does not fit in memory."""
     from rothko.engines.runs import RUNS
 
     run = RUNS[engine.name](
-        engine, source, policy, check=partial(_possible, policy=policy), memory=memory, spill_dir=spill_dir, seed=seed,
-        threads=threads, progress=progress,
+        engine, source, policy, check=partial(_possible, policy=policy), memory=memory, spill_dir=spill_dir,
+        secret=secret, seed=seed, threads=threads, progress=progress,
     )  # fmt: skip
+    key = None if policy.method.recodes else secret.origin
 
     def certify(checked: Verification, lost: Loss) -> Certificate:
-        notes = (*source.notes, *run.notes, *said_of_people(policy))
+        notes = (*source.notes, *run.notes(), *said_of_people(policy))
         lost = recounted(lost, checked.sizes)
-        return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=run.io())
+        return Certificate(policy, checked, lost, seed, engine.name, reason, notes=notes, io=run.io(), key=key)
 
     return Stream(
         parts=run.parts,

@@ -95,13 +95,14 @@ class BySegment:
     secret: Secret
     """What decides which of several equal records goes where."""
     seed: int = 0
+    threads: int = 1
 
     @property
     def top(self) -> Cuts | None:
         """There is none."""
         return None
 
-    def route(self, numbers: dict[int, int]) -> Route:
+    def route(self, numbers: dict[int, int]) -> Along:
         """Along the curve."""
         return Along(self.outline.lines, self.mapping, [one.first for one in self.segments], self.bits, numbers)
 
@@ -116,8 +117,9 @@ class BySegment:
 
         def group(records: Encoded) -> Classes:
             return self.method.within(
-                records, self.mapping, self.requirements, alike=self.segments[leaf].alike, seed=self.seed
-            )
+                records, self.mapping, self.requirements, alike=self.segments[leaf].alike, seed=self.seed,
+                threads=self.threads,
+            )  # fmt: skip
 
         own = Secret(self.secret.words(f"segment {leaf}", 4).tobytes())
         return Part(encoded, with_hidden_ties(encoded, own, group), coded.kept, leaf)

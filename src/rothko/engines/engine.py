@@ -23,6 +23,7 @@ from rothko.methods.classes import Cuts
 from rothko.methods.method import Asked, Method
 from rothko.mistakes import said
 from rothko.progress import Progress, silent
+from rothko.secret import Secret
 from rothko.workload.tasks import models
 
 
@@ -68,16 +69,16 @@ class Run:
     outline: Outline
     parts: Iterator[Part | LargeClass]
     """Taken one at a time; each is given up before the next is asked for."""
-    top: Callable[[], Cuts]
-    """The top of the tree, asked for when all parts are there."""
+    top: Callable[[], Cuts | None]
+    """The top of the tree, asked for when all parts are there; None where there is none."""
     io: Callable[[], Io]
     """What was read and written so far."""
     spill: Tables
     """A private folder for what does not fit in memory; whoever takes the run closes it."""
     memory: int
     """Bytes that are left for others while parts are made."""
-    notes: tuple[str, ...] = ()
-    """What a person should know."""
+    notes: Callable[[], tuple[str, ...]] = tuple
+    """What a person should know, asked for when all parts are there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +144,7 @@ class Runs(Protocol):
         check: Callable[[Outline], None],
         memory: int | None = None,
         spill_dir: Path | None = None,
+        secret: Secret,
         seed: int = 0,
         threads: int = 1,
         progress: Progress = silent,
@@ -157,5 +159,7 @@ class Runs(Protocol):
             The limit in bytes; without one, a safe share of what is free.
         spill_dir
             Where the private folder is made.
+        secret
+            What decides which of several equal records goes where, for methods that may part them.
         """
         ...

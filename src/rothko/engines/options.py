@@ -11,6 +11,7 @@ from typing import ClassVar, get_args
 from rothko.engines.engine import Engine, Request
 from rothko.errors import PolicyError
 from rothko.methods.method import Method
+from rothko.mistakes import said
 from rothko.privacy.confidence import Test
 from rothko.privacy.requirement import number, whole_number
 from rothko.workload.tasks import models
@@ -50,6 +51,20 @@ class OnDisk(InParts):
 
     samples: ClassVar[bool]
     """Whether cuts are chosen in samples."""
+
+    def can_run(self, method: Method) -> bool:
+        """Also those whose classes are made range by range of a curve, each of which is loaded by itself."""
+        return not method.needs_all_records or method.in_segments == "nearly"
+
+    def check(self, policy: Request, reason: str) -> None:
+        """Refuse to count people in ranges of a curve."""
+        InParts.check(self, policy, reason)
+        if policy.owner is not None and policy.method.needs_all_records:
+            chosen = reason if reason == "asked for" else f"chosen: {reason}"
+            raise PolicyError(
+                f"{policy.method.name} counts people (of: {policy.owner}) in memory alone, and engine {self.name} was "
+                f"{chosen}; raise {said('--memory')}, or use mondrian."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

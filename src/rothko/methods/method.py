@@ -138,7 +138,14 @@ class Method:
         return None
 
     def within(
-        self, encoded: Encoded, mapping: Mapping, requirements: Sequence[Requirement], *, alike: bool, seed: int
+        self,
+        encoded: Encoded,
+        mapping: Mapping,
+        requirements: Sequence[Requirement],
+        *,
+        alike: bool,
+        seed: int,
+        threads: int = 1,
     ) -> Classes:
         """The classes of the records of a segment; one, where they are all alike and too many."""
         raise NotImplementedError

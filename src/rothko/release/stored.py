@@ -120,7 +120,7 @@ class StoredRelease(HeldRelease):
     def __init__(
         self,
         certificate: Certificate,
-        recoding: Path,
+        recoding: Path | None,
         data: Path,
         source: Source,
         holder: Holder,

@@ -87,8 +87,8 @@ class Stream:
 
     parts: Iterable[Part | LargeClass]
     """Taken one at a time; each is given up before the next is asked for."""
-    top: Callable[[], Cuts]
-    """The top of the tree, asked for when all parts are there."""
+    top: Callable[[], Cuts | None]
+    """The top of the tree, asked for when all parts are there; None where no recoding is behind the classes."""
     policy: Policy
     outline: Outline
     source: Source
@@ -113,6 +113,7 @@ class Stream:
 
         Nothing stays if anything fails, a part as well.
         """
+        recoding = recoding if self.policy.method.recodes else False
         place = place_of(
             out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite, certificate=certificate
         )
@@ -134,8 +135,9 @@ class Stream:
                 escape = self.policy.csv.escape_formulas
                 written = rewrite(untyped, data, written, typed=True, limits=self.limits, escape=escape, parts=parts)
                 untyped.unlink()
-            out.recode(lambda path: branches.files(path, self.top()))
-            out.recoded()
+            if (top := self.top()) is not None:
+                out.recode(lambda path: branches.files(path, top))
+                out.recoded()
         return Unverified(
             lambda: written.meant.verified(data, self.policy, self.limits),
             lambda checked: self.certify(checked, written.loss),
@@ -151,13 +153,15 @@ class Stream:
             refuse_kinds(self._kept(), data, private=True)
             written, branches = self._put(data, timings, private=True)
             with timed(timings, "write"):
-                for path, content in branches.files(recoding, self.top()).items():
+                top = self.top()
+                for path, content in ({} if top is None else branches.files(recoding, top)).items():
                     write_content(content, path)
             with timed(timings, "verify"):
                 checked = written.meant.verified(data, self.policy, self.limits)
             certificate = self.certify(checked, written.loss)
             certificate = replace(certificate, timings=certificate.timings | timings)
-        return StoredRelease(certificate, recoding, data, self.source, self.spill, written, self.limits)
+        behind = None if top is None else recoding
+        return StoredRelease(certificate, behind, data, self.source, self.spill, written, self.limits)
 
     @property
     def limits(self) -> Limits:

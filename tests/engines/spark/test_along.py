@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rothko.data.source.spark import open_spark
+from rothko.engines import along as keys
 from rothko.engines.options import Spark
 from rothko.engines.spark import along
 from rothko.engines.spark.along import divide
@@ -132,7 +133,7 @@ def test_however_keys_are_counted_segments_are_the_same(monkeypatch: pytest.Monk
     )
     found, jobs = [], []
     for step, chunk, parts in ((16, 1 << 16, 1), (1, 2, 4), (3, 4, 2)):
-        monkeypatch.setattr(along, "STEP", step)
+        monkeypatch.setattr(keys, "STEP", step)
         monkeypatch.setattr(along, "CHUNK", chunk)
         grown, frame = divided(case, METHODS["hilbert-fast"](segment=20), parts=parts, seed=parts)
         found.append((grown.leaves, sum(len(made.sizes) for made, _ in finished(grown, frame))))

@@ -21,6 +21,9 @@ from rothko.kernels import rules as kr
 from rothko.kernels.cluster import greedy as cluster
 from rothko.kernels.cluster import hull
 from rothko.kernels.cluster import repair as steps_of_repair
+from rothko.kernels.cluster.classes import Block, Classes
+from rothko.kernels.cluster.classes import box as box_of
+from rothko.kernels.cluster.recluster import recluster
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.repair import ALL
 from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples, lay_out_whole
@@ -411,8 +414,7 @@ def any_classes(table: Table, seed: int) -> Entries | None:
     return Entries(tuples, classes, amounts, len(groups))
 
 
-box_of, dissolve = steps_of_repair._box, steps_of_repair._dissolve
-move, recluster = steps_of_repair._move, steps_of_repair._recluster
+dissolve, move = steps_of_repair._dissolve, steps_of_repair._move
 
 
 BOXES, DISSOLVE, MOVE, RECLUSTER = range(4)
@@ -454,8 +456,8 @@ class Steps:
         self.follow[n:-1] = np.arange(n + 1, room)
         self.free = np.int64(n)
         self.size[: self.m] = np.bincount(entries.classes, weights=entries.amounts, minlength=self.m)
-        self.block = steps_of_repair.Block(t.lines, t.x, t.values, t.rules.asked, kr.room_for(t.rules.asked, 1))
-        self.classes = steps_of_repair.Classes(
+        self.block = Block(t.lines, t.x, t.values, t.rules.asked, kr.room_for(t.rules.asked, 1))
+        self.classes = Classes(
             boxes, self.size, self.cost, self.head, self.held, self.amounts, self.follow, np.empty(most, dtype=np.int32)
         )
         self.take(BOXES)

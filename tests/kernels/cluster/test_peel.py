@@ -10,16 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
+from rothko.kernels.cluster import peel as kernels
 from rothko.methods.cluster import peel
 from rothko.methods.cluster.peel import Level, levels_of, peeled, thinned
 from rothko.methods.cluster.tuples import Tuples
 from rothko.privacy import KAnonymity
+from tests.compiled import Called
 from tests.strategies.columns import encoded_of
 from tests.strategies.tables import Case, cases, records, unhurried
 from tests.twins import mondrian as plain
 from tests.twins.cluster import Group
 from tests.twins.peel import peel_plainly
 
+kernel = Called(kernels)
 ALWAYS = 1e9
 TREE = {"tree": {"north": ["a", "b"], "south": {"near": ["c"], "far": ["d", "e"]}}}
 
@@ -132,3 +135,57 @@ def test_when_time_is_over_there_is_nothing() -> None:
     encoded = encoded_of({"a": list(range(50))})
     tuples = Tuples.of(encoded, (KAnonymity(k=4),), threads=1)
     assert peeled(tuples, patience=ALWAYS, over=lambda: True) is None
+
+
+@given(
+    codes=st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=2), min_size=1, max_size=60),
+    k=st.integers(2, 6),
+    most=st.integers(1, 40),
+    seed=st.integers(0, 9),
+)
+@settings(unhurried, max_examples=60)
+def test_what_some_groups_tell_equals_a_plain_count(codes: list[list[int]], k: int, most: int, seed: int) -> None:
+    m, random = len(codes), np.random.default_rng(seed)
+    numbers, amounts = random.integers(0, 1 << 64, 12, dtype=np.uint64), random.integers(1, 3, m)
+    levels = kernels.Levels(numbers, np.array([[0], [6]]), np.zeros(2, np.int64), np.array([1, 1]))
+    left = kernels.Left(np.array(codes, dtype=np.int32), amounts, np.empty((0, m), np.int32), np.arange(m))
+    found = kernel._barren(levels, np.array([0, 6]), left, m, k, kernel._room(m), most)
+    some, sieve = m, 0
+    while some > most:
+        some, sieve = some // 2, 2 * sieve + 1
+    groups: dict[int, int] = {}
+    chosen = 0
+    for (first, second), amount in zip(codes, amounts.tolist(), strict=True):
+        number = (int(numbers[first]) + int(numbers[6 + second])) % 2**64
+        if not number >> 40 & sieve:
+            chosen += 1
+            groups[number] = groups.get(number, 0) + amount
+    if max(groups.values(), default=0) >= k or 2 * chosen < some:
+        assert not found, "a group is large enough, or too few were chosen to tell"
+    elif len(groups) < kernel._size(some) // 2 + 1:
+        assert found
+
+
+def test_peeling_by_some_groups_serves_all_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    encoded = encoded_of({name: rng.integers(0, 12, 900).tolist() for name in "abc"})
+    tuples = Tuples.of(encoded, (KAnonymity(k=4),), threads=1)
+    exact = peeled(tuples, patience=ALWAYS)
+    monkeypatch.setattr(peel, "SOME", 64)
+    found = peeled(tuples, patience=ALWAYS)
+    assert found is not None
+    assert exact is not None
+    sizes = np.bincount(found.classes[found.classes >= 0], weights=found.amounts[found.classes >= 0])
+    assert (sizes >= 4).all()
+    assert found.amounts[found.classes < 0].sum() < 4
+    assert found.count > 0.9 * exact.count
+
+
+def test_peeling_is_given_up_where_it_leads_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peel, "LARGE", 100)
+    monkeypatch.setattr(peel, "A_WHILE", 1)
+    rng = np.random.default_rng(3)
+    spread = encoded_of({name: rng.random(400).tolist() for name in "abcdef"})
+    assert peeled(Tuples.of(spread, (KAnonymity(k=40),), threads=1), patience=50.0) is None
+    dense = encoded_of({name: rng.integers(0, 6, 400).tolist() for name in "abc"})
+    assert peeled(Tuples.of(dense, (KAnonymity(k=4),), threads=1), patience=50.0) is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.survey import survey
+from rothko.engines.disk.along import Ranges
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore
 from rothko.engines.disk.trim import give_back
@@ -24,6 +25,7 @@ from rothko.engines.store import Job
 from rothko.engines.tree import Tree
 from rothko.privacy import KAnonymity
 from rothko.progress import Progress, silent
+from rothko.secret import Secret
 
 GRID = 100_000
 """Records that Rothko-T samples: what grids are laid by, should any column need one."""
@@ -39,6 +41,7 @@ def run(
     check: Callable[[Outline], None],
     memory: int | None = None,
     spill_dir: Path | None = None,
+    secret: Secret,
     seed: int = 0,
     threads: int = 1,
     progress: Progress = silent,
@@ -47,11 +50,13 @@ def run(
     limit = int(SAFE * available_memory()) if memory is None else memory
     record = row_bytes(source, policy)
     shares = budget(limit, row_bytes=record).within(engine.records_at_once)
+    along = policy.method.needs_all_records
+    sampled = engine.samples and not along
     spill = Spill.open(spill_dir)
     try:
         spill.keep_open()
         found = survey(
-            source, policy, sample=shares.tuples if engine.samples else min(shares.tuples, GRID), seed=seed,
+            source, policy, sample=shares.tuples if sampled else min(shares.tuples, GRID), seed=seed,
             memory=shares.frequency + shares.buffers, threads=threads, progress=progress,
         )  # fmt: skip
         # Not held beyond its use: the sample takes as much memory as a part.
@@ -59,6 +64,13 @@ def run(
         del found
         give_back()
         check(outline)
+        spill.require(outline.rows * record_bytes(outline))
+        if along:
+            first.clear()
+            ranges = Ranges.of(
+                records, outline, policy, shares, spill, secret=secret, seed=seed, threads=threads, progress=progress
+            )
+            return _divided(ranges, limit, source, notes)
         job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, threads)
         chooser, wanted = job.chooser()
         tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
@@ -68,7 +80,6 @@ def run(
         store = DiskStore(job, spill, shares.tuples, shares.buffers, records, progress=progress)
         driver = Driver(job, shares.tuples, shares.frequency, progress)
         parts = driver.parts(growth_of(engine, driver, first), store, tree)
-        spill.require(outline.rows * record_bytes(outline))
     except BaseException:
         spill.close()
         raise
@@ -79,7 +90,26 @@ def run(
         io=partial(measured, engine, policy, shares, group, outline, source, spill, driver.counters),
         spill=spill,
         memory=max(LEAST_SQL, (limit - shares.baseline) // 2),
-        notes=notes,
+        notes=lambda: notes,
+    )
+
+
+def _divided(ranges: Ranges, limit: int, source: Source, notes: tuple[str, ...]) -> Run:
+    """The run of a method whose classes are made segment by segment of a curve."""
+    spill = ranges.spill
+
+    def io() -> Io:
+        reads = source.taken.bytes + spill.read
+        return Io(passes=source.taken.passes, repartitions=1, reads=reads, writes=spill.written)
+
+    return Run(
+        outline=ranges.divided.outline,
+        parts=ranges.parts(),
+        top=lambda: None,
+        io=io,
+        spill=spill,
+        memory=max(LEAST_SQL, (limit - ranges.shares.baseline) // 2),
+        notes=lambda: (*notes, *ranges.notes),
     )
 
 

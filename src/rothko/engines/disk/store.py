@@ -110,12 +110,17 @@ class DiskStore:
         elif stage == "load":
             yield from self.records.batches()
         else:
-            done = 0
-            self.progress(stage, 0, self.rows)
-            for coded in self.records.batches():
-                yield coded
-                done += coded.rows
-                self.progress(stage, done, self.rows)
+            yield from passing(self.records, stage, self.progress)
+
+
+def passing(records: Records, stage: str, progress: Progress) -> Iterator[Coded]:
+    """One pass over a source, which is told."""
+    done = 0
+    progress(stage, 0, records.rows)
+    for coded in records.batches():
+        yield coded
+        done += coded.rows
+        progress(stage, done, records.rows)
 
 
 def gathered(some: Sequence[Coded]) -> Coded:

@@ -18,71 +18,41 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.along import Bins, check_room, check_sizes, longest, sums_of, told
 from rothko.engines.divided import Along, BySegment
 from rothko.engines.engine import Io, Request
 from rothko.engines.spark.records import Records
 from rothko.engines.spark.run import Grown, Table
 from rothko.engines.spark.store import Leaf
-from rothko.errors import PolicyError
 from rothko.methods.curve.curve import Mapping
 from rothko.methods.curve.sample import Words, bar_for, chances_of, code_words, codes_in, drawn, smallest
-from rothko.methods.curve.segments import WORD, Cell, Segment, bits_at, cut, held
-from rothko.methods.layout import fewest
+from rothko.methods.curve.segments import Cell, Segment, cut, held
 from rothko.methods.method import Method
-from rothko.mistakes import said
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, silent
 from rothko.secret import Secret
 
-STEP = 16
-"""Bits of a key by which a cell is divided in one job, at most,"""
-BINS = 1 << 20
-"""and into how many parts all cells are together."""
 CHUNK = 1 << 16
 """Parts that are added up together; others are, elsewhere, at the same time."""
 TOGETHER = 1 << 18
 """About how many records draw in one place."""
-FILLED = 0.75
-"""How much of what a task holds a segment is to have, where that is free: those that do not hold join the next."""
 
 
 def divide(table: Table, policy: Request, *, secret: Secret, seed: int = 0, progress: Progress = silent) -> Grown:
     """Divide a table by the segments of the curve of its method."""
     method, requirements, tuples = policy.method, tuple(policy.privacy), table.shares.tuples
     row = Row.of(table, method, seed=seed)
-    segments = row.segments(_longest(method, row.nobody, requirements, tuples), requirements, progress)
-    for segment in segments:
-        if segment.rows > tuples and not segment.alike:
-            raise PolicyError(_too_large(method, segment.rows, tuples))
+    segments = row.segments(longest(method, row.nobody, requirements, tuples), requirements, progress)
+    check_sizes(method, segments, tuples, "a task holds")
     divided = BySegment(table.outline, method, requirements, row.mapping, row.bits, tuple(segments), secret, seed)
     leaves = tuple(Leaf(i, one.rows, one.alike and one.rows > tuples) for i, one in enumerate(segments))
-    notes: tuple[str, ...] = ()
-    if method.in_segments == "nearly" and len(segments) > 1:
-        notes = (
-            f"{method.name} made its classes within {len(segments):,} ranges of the Hilbert curve, each as large as a "
-            "task holds; none crosses from one to the next.",
-        )
+    notes = told(method, segments, "a task holds")
 
     def io() -> Io:
         return Io(passes=table.records.cluster.collected.jobs, repartitions=1, reads=None, writes=None)
 
     return table.divided(divided, leaves, io, notes, seed)
-
-
-def _longest(method: Method, nobody: Encoded, requirements: Sequence[Requirement], tuples: int) -> int | None:
-    """Records of a segment, at most; None where all of them are one."""
-    if method.in_segments == "exactly":
-        return method.longest(nobody, requirements)
-    return max(int(FILLED * tuples), 2 * fewest(requirements))
-
-
-def _too_large(method: Method, rows: int, tuples: int) -> str:
-    smaller = f"set segment of {method.name} to less, " if method.in_segments == "exactly" else ""
-    return (
-        f"{method.name} must see {rows:,} neighbours along its curve together to meet what is asked, and a task holds "
-        f"{tuples:,} records; raise {said('--memory')}, {smaller}or use mondrian."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +106,7 @@ class Row:
 
     def _statistics(self, segments: Sequence[Segment], requirements: Sequence[Requirement]) -> Statistics:
         """What each of some segments holds, in one job."""
-        self._check_room(len(segments), requirements)
+        check_room(self.outline, len(segments), requirements, self.room)
         firsts = [one.first for one in segments]
         route = Along(self.outline.lines, self.mapping, firsts, self.bits, {i: i for i in range(len(firsts))})
         found = self.records.gather(
@@ -145,59 +115,6 @@ class Row:
         )
         stats: Statistics = found[0]
         return replace(stats, domains=self.outline.domains)
-
-    def _check_room(self, segments: int, requirements: Sequence[Requirement]) -> None:
-        """Refuse to count more than the driver may hold."""
-        asked = dict.fromkeys(str(one.column) for one in requirements if one.needs == "histogram" and one.column)
-        for name in asked:
-            values = self.outline.domains[name].size
-            if 8 * segments * values > self.room:
-                raise PolicyError(
-                    f"{name!r} has {values:,} values, too many to count in each of {segments:,} segments of the curve; "
-                    f"raise {said('--memory')}, or use mondrian."
-                )
-
-
-@dataclass(frozen=True, slots=True)
-class Bins:
-    """Cells, divided into parts by the next bits of their keys."""
-
-    route: Along
-    """To the number of a cell; −1 for records of none."""
-    depths: NDArray[np.int64]
-    """Of the cells."""
-    steps: NDArray[np.int64]
-    """By how many bits each is divided."""
-    starts: NDArray[np.int64]
-    """Where the parts of each cell begin, and how many there are."""
-
-    @classmethod
-    def of(cls, cells: Sequence[Cell], bits: int, lines: Sequence[Line], mapping: Mapping) -> Bins:
-        """Cells in the order of their keys, divided as finely as there is room."""
-        step = max(1, min(STEP, (BINS // len(cells)).bit_length() - 1))
-        firsts, numbers = list[int](), dict[int, int]()
-        for i in sorted(range(len(cells)), key=lambda i: cells[i].first(bits)):
-            first, behind = cells[i].first(bits), (cells[i].prefix + 1) << (bits - cells[i].depth)
-            if firsts and firsts[-1] == first:
-                firsts.pop()
-            numbers[len(firsts)] = i
-            firsts += [first] if behind == 1 << bits else [first, behind]
-        depths = np.array([cell.depth for cell in cells])
-        # All of them in one word of the key.
-        steps = np.minimum(np.minimum(step, bits - depths), WORD - depths % WORD)
-        starts = np.concatenate([[0], np.cumsum(1 << steps)])
-        return cls(Along(lines, mapping, firsts, bits, numbers), depths, steps, starts)
-
-    def places(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The part of each key that is in a cell."""
-        cell = self.route.of(words)
-        found = []
-        for depth in np.unique(self.depths).tolist():
-            some = np.flatnonzero((cell >= 0) & (self.depths[cell] == depth))
-            if len(some):
-                step = int(self.steps[cell[some[0]]])
-                found.append(self.starts[cell[some]] + bits_at(words[:, some], depth, step))
-        return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
 Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -226,11 +143,7 @@ def _added(_: int, found: list[Counted]) -> Counted:
 def _held_by(
     outline: Outline, route: Along, segments: int, requirements: Sequence[Requirement], records: Iterator[Coded]
 ) -> Iterator[tuple[int, Statistics]]:
-    total: Statistics | None = None
-    for coded in records:
-        stats = Statistics.count(route(coded), segments, outline.encoded(coded).sensitive, requirements)
-        # What the domains are the driver knows; sums are all that travels.
-        total = replace(stats, domains={}) if total is None else total + stats
+    total = sums_of(records, outline, route, segments, requirements)
     if total is not None:
         yield 0, total
 

@@ -9,6 +9,9 @@ one class, whose box is that of its records as any other's.
 
 Where no group of a vector has k records, none has at a vector that is nowhere above it, then or later: records only
 leave. So a vector without any is raised, line by line, as long as that stays so, and all below it are passed over.
+
+Most vectors of a large table have none, and to see that, some of its groups will do: those whose number ends in so many
+zeros that a table of them stays in the cache of a core. A group that was overlooked is part of one at a later vector.
 """
 
 from __future__ import annotations
@@ -68,10 +71,17 @@ class Slots(NamedTuple):
 
 
 @linked
-def _room(tuples):
-    size = 1
+def _size(tuples):
+    """How many slots for so many tuples: a power of two."""
+    size = np.int64(1)
     while size < 2 * tuples:
         size *= 2
+    return size
+
+
+@linked
+def _room(tuples):
+    size = _size(tuples)
     return Slots(
         np.empty(size, dtype=np.uint64),
         np.empty(size, dtype=np.int64),
@@ -83,21 +93,14 @@ def _room(tuples):
 
 
 @linked
-def _gather(levels, at, left, m, k, slots, first_will_do):
-    """Bring the tuples together that agree at a vector, of which ``at`` says where its numbers begin.
-
-    Returns
-    -------
-    Whether a group has k records; where that is all that is asked, it ends with the first.
-    """
+def _gather(levels, at, left, m, slots):
+    """Bring the tuples together that agree at a vector, of which ``at`` says where its numbers begin."""
     keys, codes, amounts = levels.keys, left.codes, left.amounts
     key, total, first, of, other = slots.key, slots.total, slots.first, slots.of, slots.other
-    size = 1
-    while size < 2 * m:
-        size *= 2
+    size = _size(m)
     for p in range(size):
         total[p] = 0
-    mask, found = np.uint64(size - 1), False
+    mask = np.uint64(size - 1)
     for j in range(m):
         h = np.uint64(0)
         for a in range(codes.shape[1]):
@@ -108,11 +111,37 @@ def _gather(levels, at, left, m, k, slots, first_will_do):
         other[j] = first[p] if total[p] > 0 else -1
         key[p], first[p], of[j] = h, j, p
         total[p] += amounts[j]
-        if total[p] >= k:
-            found = True
-            if first_will_do:
-                break
-    return found
+
+
+@linked
+def _barren(levels, at, left, m, k, slots, most):
+    """Whether no group at a vector has k records, as far as can be told by the groups of about ``most`` tuples."""
+    keys, codes, amounts, key, total = levels.keys, left.codes, left.amounts, slots.key, slots.total
+    sieve, some = np.uint64(0), m
+    while some > most:
+        sieve, some = np.uint64(2) * sieve + np.uint64(1), some // 2
+    size = _size(some)
+    for p in range(size):
+        total[p] = 0
+    mask, free, chosen = np.uint64(size - 1), size // 2 + 1, np.int64(0)
+    for j in range(m):
+        h = np.uint64(0)
+        for a in range(codes.shape[1]):
+            h += keys[at[a] + codes[j, a]]
+        if (h >> np.uint64(40)) & sieve:
+            continue
+        chosen += 1
+        p = (h ^ (h >> np.uint64(29))) & mask
+        while total[p] > 0 and key[p] != h:
+            p = (p + np.uint64(1)) & mask
+        if total[p] == 0:
+            free -= 1
+        key[p] = h
+        total[p] += amounts[j]
+        if total[p] >= k or free == 0:
+            return False
+    # Where groups are few, those that were chosen need not be like the others.
+    return 2 * chosen >= some
 
 
 @linked
@@ -171,7 +200,7 @@ def _pass_over(levels, vector, barren, below):
 
 
 @compiled
-def peel(levels, order, barren, left, k, rules, found, state, enough):
+def peel(levels, order, barren, left, k, rules, found, state, enough, most):
     """Make classes at one vector after the other, until enough tuples were looked at or all vectors are through.
 
     Parameters
@@ -186,6 +215,8 @@ def peel(levels, order, barren, left, k, rules, found, state, enough):
         The class of each tuple is written here; -1 where it is in none.
     state
         See the top of this file. Where one call ends the next one goes on.
+    most
+        Of more tuples than this some groups tell whether any has k records.
     """
     rules = own_rules(rules)
     tally, slots = room_for(rules, 1), _room(state[LEFT])
@@ -201,14 +232,16 @@ def peel(levels, order, barren, left, k, rules, found, state, enough):
             vector[a] = number // levels.step[a] % (levels.top[a] + 1)
             at[a] = levels.begin[a, vector[a]]
         seen += state[LEFT]
-        if _gather(levels, at, left, state[LEFT], k, slots, False):
+        if not _barren(levels, at, left, state[LEFT], k, slots, most):
+            _gather(levels, at, left, state[LEFT], slots)
+            seen += state[LEFT]
             state[LEFT], state[CLASSES] = _take(left, state[LEFT], k, rules, tally, slots, found, state[CLASSES])
             if rules is not None:
                 continue  # groups that are large enough may be left
         for a in range(d):
             while vector[a] < levels.top[a]:
                 at[a] = levels.begin[a, vector[a] + 1]
-                if _gather(levels, at, left, state[LEFT], k, slots, True):
+                if not _barren(levels, at, left, state[LEFT], k, slots, most):
                     at[a] = levels.begin[a, vector[a]]
                     break
                 seen += state[LEFT]

@@ -35,8 +35,8 @@ from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.peel import peeled
-from rothko.methods.cluster.repair import Halves, cut_evenly, joined, repaired, settled
-from rothko.methods.cluster.search import EFFORTS, Plan, searched
+from rothko.methods.cluster.repair import Effort, Halves, cut_evenly, joined, repaired, settled
+from rothko.methods.cluster.search import EFFORTS, Plan, Start, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.methods.cluster.weights import weighed
 from rothko.methods.curve.curve import HilbertMapping, Mapping
@@ -124,7 +124,9 @@ class Cluster(LocalMethod):
             def generalized(threads: int) -> Entries | None:
                 return self._generalized(tuples, plan, seed, threads, over)
 
-            found = searched(tuples, (grown, generalized), plan, over, seed=seed, threads=threads, progress=progress)
+            fast = Effort.for_table(tuples)
+            starts = (Start(grown, [fast] * fast.passes), Start(generalized, [plan.repair]))
+            found = searched(tuples, starts, plan, over, seed=seed, threads=threads, progress=progress)
         return replace(found, notes=(*found.notes, *((INTERRUPTED,) if over.asked else ())))
 
     def mapping(self, sample: Encoded, *, seed: int, threads: int) -> HilbertMapping:
@@ -132,12 +134,19 @@ class Cluster(LocalMethod):
         return HilbertMapping()
 
     def within(
-        self, encoded: Encoded, mapping: Mapping, requirements: Sequence[Requirement], *, alike: bool, seed: int
+        self,
+        encoded: Encoded,
+        mapping: Mapping,
+        requirements: Sequence[Requirement],
+        *,
+        alike: bool,
+        seed: int,
+        threads: int = 1,
     ) -> LocalClasses:
         """The clusters of the records of a segment; one, where they are all alike and too many."""
         if alike:
             return LocalClasses.of(encoded, np.zeros(encoded.rows, dtype=np.int64), 1)
-        return self.partition(encoded, requirements, seed=seed)
+        return self.partition(encoded, requirements, seed=seed, threads=threads)
 
     def _grouped(
         self, tuples: Tuples, requirements: Sequence[Requirement], seed: int, threads: int, progress: Progress

@@ -27,8 +27,14 @@ PIECES = (32, 16, 8, 4, 2)
 """Into how many pieces a line without hierarchy is cut, level by level."""
 MOST_VECTORS = 200_000
 """Lines have fewer levels where all of them together would make more vectors."""
+LARGE = 100_000
+"""From so many tuples on peeling is given up where it leads nowhere:"""
+TRIED, SERVED = 0.1, 0.02
+"""after this share of all that is to be looked at, this share of the tuples must be in classes."""
 A_WHILE = 20_000_000
 """Tuples that are looked at before somebody is asked whether to go on: about a third of a second."""
+SOME = 1 << 15
+"""Of more tuples than this a part, chosen by groups, tells whether any group is large enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,15 @@ def vectors(lines: Sequence[Line], levels: Sequence[list[Level]]) -> tuple[Level
     return Levels(np.concatenate(keys), begin, sizes - 1, step), np.argsort(costs, kind="stable")
 
 
+def _most_left(share: float) -> float:
+    """The share of the tuples that may be left after a share of what is to be looked at.
+
+    Values that are spread evenly over many lines agree in vectors that cost much, and hardly before: growing is better
+    there, and by far cheaper.
+    """
+    return 1.0 if share < TRIED else 1 - SERVED if share < 1 else 0.5
+
+
 def peeled(
     tuples: Tuples,
     *,
@@ -129,7 +144,7 @@ def peeled(
 
     Returns
     -------
-    None where there are too many lines, or time was up before the end.
+    None where there are too many lines, time was up before the end, or so few records are served that it leads nowhere.
     """
     from rothko.kernels.cluster.peel import CLASSES, LEFT, NEXT, SEEN, Left, peel
 
@@ -150,7 +165,10 @@ def peeled(
     while state[NEXT] < len(order) and state[LEFT] > 0:
         if over():
             return None
-        peel(laid, order, barren, left, tuples.k, tuples.rules.asked, found, state, A_WHILE)
+        peel(laid, order, barren, left, tuples.k, tuples.rules.asked, found, state, A_WHILE, SOME)
+        share = state[SEEN] / (patience * tuples.count) if patience else 1.0
+        if tuples.count > LARGE and state[LEFT] > _most_left(share) * tuples.count:
+            return None
         if state[SEEN] > patience * tuples.count:
             # Among them the last, which is all records together.
             order = np.ascontiguousarray(order[::-1][: len(order) - state[NEXT] : 2][::-1])

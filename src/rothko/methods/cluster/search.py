@@ -1,14 +1,15 @@
 """The search for classes of little loss: several starts, the better of them repaired until little is left to gain.
 
-Each start is repaired once, along the first curve, since repair gains more on some than on others; the one that then
-loses least goes on. Repair never raises the loss, so the search may end at any time with what it has.
+Each start is repaired first, since repair gains more on some than on others; the one that then loses least goes on.
+What is grown is repaired as ``effort: fast`` does, so that more effort never loses more. Repair never raises the
+loss, so the search may end at any time with what it has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.repair import ALL, COMPARED, NEAREST, Effort, repair_pass
@@ -24,8 +25,14 @@ WIDER = 4
 IN_VAIN = 8
 """So many passes in a row that gain nothing end a search that has time left."""
 
-Start = Callable[[int], Entries | None]
-"""Makes classes with so many threads; None where it cannot."""
+
+class Start(NamedTuple):
+    """One way to begin."""
+
+    make: Callable[[int], Entries | None]
+    """Makes classes with so many threads; None where it cannot."""
+    repairs: Sequence[Effort]
+    """The passes after which it is compared with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +57,13 @@ class Plan:
         # Some near classes of k records each are clustered anew at a time: their tuples are all compared.
         bearable = 20 * COMPARED / (NEAREST * NEAREST / 4 * max(rows, 1) * k * lines)
         repair = Effort(
-            block=more * max(8_000, 40 * k),
+            block=more * max(round(8_000 * min(1.0, less**0.5)), 40 * k),
             passes=max(2, round(more * min(10.0, 5 * less**0.5))),
             tries=ALL,
             steps=more * min(10.0, 3 * less, bearable),
         )
         worth = 0.0 if seconds is not None else 0.001 / more**2
-        return cls(repair, more * 4_000 * min(1.0, less), worth, seconds is not None)
+        return cls(repair, more * 4_000 * min(1.0, less**1.5), worth, seconds is not None)
 
     def turn(self, number: int) -> Effort | None:
         """What the pass of a number does; None where there is none."""
@@ -76,18 +83,17 @@ def searched(
     threads: int,
     progress: Callable[[int], None],
 ) -> LocalClasses:
-    """The classes of the start that is best after a pass of repair, repaired further."""
+    """The classes of the start that is best after some repair, repaired further."""
     rows = len(tuples.records)
-    first = plan.turn(0)
-    assert first is not None
     shares = _Shares(rows, len(starts) + plan.repair.passes, progress)
-    made = each(lambda start: start(max(threads // len(starts), 1)), starts, threads)
+    made = each(lambda start: start.make(max(threads // len(starts), 1)), starts, threads)
     best: tuple[float, Entries, LocalClasses] | None = None
-    for entries in made:
+    for start, entries in zip(starts, made, strict=True):
         shares.one()
         if entries is None or (best is not None and over()):
             continue
-        entries = repair_pass(tuples, entries, first, 0, seed=seed, threads=threads, over=over)
+        for turn, effort in enumerate(start.repairs):
+            entries = repair_pass(tuples, entries, effort, turn, seed=seed, threads=threads, over=over)
         found = tuples.partition(entries)
         loss = found.gcp(tuples.encoded.lines)
         if best is None or loss < best[0]:
@@ -96,8 +102,8 @@ def searched(
     assert best is not None
     loss, entries, found = best
     number, vain = 1, 0
-    while (effort := plan.turn(number)) is not None and not over() and loss > 0:
-        entries = repair_pass(tuples, entries, effort, number, seed=seed, threads=threads, over=over)
+    while (wanted := plan.turn(number)) is not None and not over() and loss > 0:
+        entries = repair_pass(tuples, entries, wanted, number, seed=seed, threads=threads, over=over)
         found = tuples.partition(entries)
         now = found.gcp(tuples.encoded.lines)
         gained, loss = loss - now, now

@@ -82,11 +82,18 @@ class CurveMethod(LocalMethod):
         return LocalClasses.joined(each(work, list(zip(segments, pairwise(ends), strict=True)), side_by_side))
 
     def within(
-        self, encoded: Encoded, mapping: Mapping, requirements: Sequence[Requirement], *, alike: bool, seed: int
+        self,
+        encoded: Encoded,
+        mapping: Mapping,
+        requirements: Sequence[Requirement],
+        *,
+        alike: bool,
+        seed: int,
+        threads: int = 1,
     ) -> LocalClasses:
         """The classes of the records of a segment; one, where they are all alike and too many."""
-        _, curve = curve_of(mapping, encoded, threads=1)
-        return self._along(encoded, curve, requirements, alike, 1)
+        _, curve = curve_of(mapping, encoded, threads=threads)
+        return self._along(encoded, curve, requirements, alike, threads)
 
     def _along(
         self, encoded: Encoded, curve: Curve, requirements: Sequence[Requirement], alike: bool, threads: int
