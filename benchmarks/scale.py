@@ -41,7 +41,7 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
     rows = 2_500_000 if quick else 50_000_000
     people = folder / "people.parquet"
     write_batches(agrawal_batches(rows, seed=1), people)
-    copy = _process(sys.executable, "-c", COPY, str(people), str(folder / "copy.parquet"))
+    copy = process(sys.executable, "-c", COPY, str(people), str(folder / "copy.parquet"))
     (folder / "copy.parquet").unlink()
     runs, io = {}, {}
     for engine in ("rothko-s", "rothko-t"):
@@ -75,14 +75,14 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
 def _release(path: Path, engine: str, memory: str, *options: str) -> tuple[Run, dict[str, Any]]:
     rothko = str(Path(sys.executable).with_name("rothko"))
     out = path.with_name(f"{path.stem}-{engine}")
-    found = _process(
+    found = process(
         rothko, "anonymize", str(path), "--qi", ",".join(QUASI), "--keep", "class", "--k", "1000", "--engine", engine,
         "--memory", memory, "--out", str(out), "--overwrite", *options,
     )  # fmt: skip
     return found, json.loads((out / "certificate.json").read_text())
 
 
-def _process(*command: str) -> Run:
+def process(*command: str) -> Run:
     """Run a command to its end; what it prints is dropped."""
     begun = time.perf_counter()
     nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
@@ -98,7 +98,7 @@ def billion(folder: Path, engines: Sequence[str]) -> Iterator[str]:
     people = folder / "people.parquet"
     if not people.exists():
         write_batches(agrawal_batches(1_000_000_000, seed=1), people)
-    copy = _process(sys.executable, "-c", COPY, str(people), str(folder / "copy.parquet"))
+    copy = process(sys.executable, "-c", COPY, str(people), str(folder / "copy.parquet"))
     (folder / "copy.parquet").unlink()
     yield f"copy: {copy}, {people.stat().st_size:,} bytes"
     for engine in engines:

@@ -19,6 +19,7 @@ from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Cluster, Hilbert, HilbertFast, IDistance, IDistanceFast, TopDown
 from rothko.methods.classes import LocalClasses
+from rothko.methods.cluster import repair
 from rothko.methods.cluster.tuples import WHOLE
 from rothko.methods.method import LocalMethod
 from rothko.policy.policy import Policy
@@ -238,6 +239,19 @@ def test_a_table_that_is_eligible_is_made_diverse(block: Any, counts: list[int],
         for numbers in classes(found):
             assert Counter(column[numbers].tolist()).most_common(1)[0][1] * plain.as_fraction(l) <= len(numbers)
             assert len(numbers) >= min(k, sum(counts))
+
+
+def test_records_that_are_left_ask_near_classes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repair, "ASKED", 0)
+    monkeypatch.setattr(repair, "PLACED", 60)
+    encoded = heaped([90, 80, *[26] * 8], 3)
+    requirements = [FrequencyLDiversity(l=4, of="disease")]
+    column = encoded.sensitive["disease"].codes
+    found = [Cluster(block=20, effort="fast").partition(encoded, requirements, threads=threads) for threads in (1, 2)]
+    np.testing.assert_array_equal(found[0].order, found[1].order)
+    assert sorted(i for numbers in classes(found[0]) for i in numbers) == list(range(encoded.rows))
+    for numbers in classes(found[0]):
+        assert Counter(column[numbers].tolist()).most_common(1)[0][1] * 4 <= len(numbers)
 
 
 def test_values_that_follow_from_the_others_need_records_from_afar() -> None:

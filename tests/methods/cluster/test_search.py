@@ -17,7 +17,7 @@ from rothko.methods import Cluster
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster import cluster
 from rothko.methods.cluster.repair import repair_pass
-from rothko.methods.cluster.search import Plan, searched
+from rothko.methods.cluster.search import Plan, Start, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.privacy import FrequencyLDiversity, KAnonymity
 from rothko.progress import Ending, ending, remarks
@@ -50,6 +50,9 @@ def gcp(found: LocalClasses) -> float:
 def test_more_effort_loses_less() -> None:
     fast, default, thorough = (gcp(found_by(effort)) for effort in ("fast", "default", "thorough"))
     assert thorough <= default < fast
+    for k in (3, 12, 40):
+        asked = (KAnonymity(k=k),)
+        assert gcp(Cluster().partition(people(), asked)) <= gcp(Cluster(effort="fast").partition(people(), asked))
     assert gcp(Cluster().partition(people(), K)) == default
 
 
@@ -73,7 +76,7 @@ def test_effort_grows_and_falls_smoothly() -> None:
         assert 0.94 * fewer.repair.steps <= more.repair.steps <= fewer.repair.steps
         assert fewer.repair.passes - 1 <= more.repair.passes <= fewer.repair.passes
         assert 0.94 * fewer.patience <= more.patience <= fewer.patience
-        assert fewer.repair.block == more.repair.block
+        assert 0.94 * fewer.repair.block <= more.repair.block <= fewer.repair.block
 
 
 def test_it_ends_when_its_time_is_over_or_nothing_is_gained() -> None:
@@ -94,7 +97,7 @@ def test_the_better_start_is_taken_wherever_it_stands() -> None:
 
     def run(*starts: Entries | None) -> float:
         told: list[int] = []
-        made = [lambda _, one=one: one for one in starts]
+        made = [Start(lambda _, one=one: one, [plan.repair]) for one in starts]  # type: ignore[misc]
         found = searched(tuples, made, plan, Ending(), seed=0, threads=1, progress=told.append)
         assert sum(told) == people().rows, "all records are told of in the end"
         return gcp(found)

@@ -205,7 +205,7 @@ def _clustered(
         done = found.where(~loose)
         block *= 4
     if remaining:
-        found = settled(tuples, found)
+        found = settled(tuples, found, threads=threads)
         progress(remaining)
     return found
 

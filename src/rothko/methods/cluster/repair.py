@@ -25,6 +25,12 @@ NEAREST = 6
 """How many near classes are clustered anew at a time, at most."""
 ALL = 1 << 30
 """Records of a class that are tried where none is to be left out."""
+CURVES = 3
+"""Along how many curves records that are in no class ask those that lie near,"""
+PLACED = 8_000
+"""in blocks of so many records,"""
+ASKED = 5_000_000
+"""where there are more pairs of such records and classes: about a tenth of a second."""
 TURN = 0.37
 """By how much the curve of a pass is shifted against that of the one before."""
 
@@ -140,15 +146,49 @@ def repair_pass(
     return joined(each(work, range(len(pieces)), threads))
 
 
-def settled(tuples: Tuples, entries: Entries) -> Entries:
-    """The same classes with the records that are in none: each joins one that holds with it, or makes others merge."""
+def settled(tuples: Tuples, entries: Entries, *, threads: int = 1) -> Entries:
+    """The same classes with the records that are in none: each joins one that holds with it, or makes others merge.
+
+    Classes that lie near are asked first, in blocks along some curves: where requirements are hard to meet many records
+    are left, and to ask all classes for each of them would take time that grows with the square of the table.
+    """
     from rothko.kernels.cluster.repair import repair
 
+    for turn in range(CURVES):
+        loose = entries.amounts[entries.classes < 0].sum()
+        if entries.count and loose * entries.count > ASKED:
+            entries = _placed(tuples, entries, turn, threads)
     found = repair(
         tuples.lines, tuples.x, tuples.values, tuples.k, tuples.rules.asked, entries.tuples, entries.classes,
         entries.amounts, entries.count, True, 0, ALL, 0, NEAREST, _seed(0, 0, 0),
     )  # fmt: skip
     return Entries(*found)
+
+
+def _placed(tuples: Tuples, entries: Entries, turn: int, threads: int) -> Entries:
+    """Let records that are in no class join one of those that lie near on a curve, where it holds with them."""
+    from rothko.kernels.cluster.repair import repair
+
+    rank = _ranks(tuples, turn, threads)
+    loose = entries.where(entries.classes < 0)
+    held, pieces = _blocks(entries.where(entries.classes >= 0), rank, PLACED)
+    middle = _middles(held, rank)
+    firsts = middle[held.classes[[begin for begin, _ in pieces]]]
+    block = np.searchsorted(firsts[1:], rank[loose.tuples], side="right")
+
+    def work(i: int) -> Entries:
+        some = loose.where(block == i)
+        within, classes, amounts = held.between(*pieces[i])
+        first, count = int(classes[0]), int(classes[-1] - classes[0]) + 1
+        local, inverse = np.unique(np.append(within, some.tuples), return_inverse=True)
+        of, records = np.append(classes - first, some.classes), np.append(amounts, some.amounts)
+        found = repair(
+            tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), tuples.k, tuples.rules.asked,
+            inverse, of, records, count, False, 0, ALL, 0, NEAREST, _seed(0, turn, i),
+        )  # fmt: skip
+        return Entries(local[found[0]], *found[1:])
+
+    return joined(each(work, range(len(pieces)), threads))
 
 
 def joined(parts: Sequence[Entries]) -> Entries:
@@ -185,8 +225,7 @@ def _ranks(tuples: Tuples, turn: int, threads: int) -> NDArray[np.int64]:
 def _blocks(entries: Entries, rank: NDArray[np.int64], block: int) -> tuple[Entries, list[tuple[int, int]]]:
     """The classes in the order of a curve, and blocks of them as ranges of entries."""
     sizes = np.bincount(entries.classes, weights=entries.amounts, minlength=entries.count)
-    middle = np.bincount(entries.classes, weights=entries.amounts * rank[entries.tuples], minlength=entries.count)
-    along = np.argsort(middle / sizes, kind="stable")
+    along = np.argsort(_middles(entries, rank), kind="stable")
     number = np.empty(entries.count, dtype=np.int64)
     number[along] = np.arange(entries.count)
     classes = number[entries.classes]
@@ -195,6 +234,12 @@ def _blocks(entries: Entries, rank: NDArray[np.int64], block: int) -> tuple[Entr
     ends = cut_evenly(np.cumsum(sizes[along]), block)
     cuts = np.searchsorted(entries.classes, np.append(0, ends))
     return entries, list(pairwise(cuts.tolist()))
+
+
+def _middles(entries: Entries, rank: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Where the classes lie on a curve."""
+    sizes = np.bincount(entries.classes, weights=entries.amounts, minlength=entries.count)
+    return np.bincount(entries.classes, weights=entries.amounts * rank[entries.tuples], minlength=entries.count) / sizes
 
 
 def cut_evenly(until: NDArray[np.number], block: int) -> NDArray[np.int64]:
