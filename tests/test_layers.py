@@ -163,6 +163,7 @@ SHARED = {
     "what may be asked for: of an engine, and on the command line": ["options"],
     "the command has the name that a person types": ["hierarchy", "schema"],
     "the verbs of an engine, and what each engine makes of them": ["run", "store"],
+    "records along a curve: on disk, on a cluster, and what both share": ["along"],
     "the values of a table learned: in batches, and on a cluster": ["survey"],
 }
 """Names of files that stand more than once, by the one idea that they stand for."""

@@ -21,8 +21,8 @@ from rothko.kernels import rules as kr
 from rothko.kernels.cluster import greedy as cluster
 from rothko.kernels.cluster import hull
 from rothko.kernels.cluster import repair as steps_of_repair
-from rothko.kernels.cluster.classes import Block, Classes
-from rothko.kernels.cluster.classes import box as box_of
+from rothko.kernels.cluster.lists import Block, Classes
+from rothko.kernels.cluster.lists import box as box_of
 from rothko.kernels.cluster.recluster import recluster
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.repair import ALL

@@ -8,9 +8,9 @@ import numpy as np
 
 from rothko.kernels import linked
 from rothko.kernels.cluster import greedy, hull
-from rothko.kernels.cluster.classes import put
 from rothko.kernels.cluster.greedy import LIFTING, PARTLY, RANDOM, Pool, group, room_for_entries
 from rothko.kernels.cluster.hull import copy_box, ncp, room_for_chain, unions
+from rothko.kernels.cluster.lists import put
 from rothko.kernels.numbers import draw
 from rothko.kernels.order import sort
 

@@ -1,6 +1,6 @@
 """Repairing classes: records that cost less elsewhere go there, and groups of near classes are clustered anew.
 
-Steps on the classes of a block (:mod:`rothko.kernels.cluster.classes`), of which the last three never raise the loss:
+Steps on the classes of a block (:mod:`rothko.kernels.cluster.lists`), of which the last three never raise the loss:
 
 *place*      records that are in no class yet join the one in which they add least, where its requirements still hold;
 *absorb*     those that no class may take become one, which merges with the nearest until it holds;
@@ -15,9 +15,9 @@ import numpy as np
 
 from rothko.kernels import compiled, linked
 from rothko.kernels.cluster import hull
-from rothko.kernels.cluster.classes import NONE, Block, Classes, box, find, holds, put, take_in
 from rothko.kernels.cluster.greedy import room_for_entries
 from rothko.kernels.cluster.hull import begin, copy_box, join_all, ncp, own, room_for_chain, union, unions
+from rothko.kernels.cluster.lists import NONE, Block, Classes, box, find, holds, put, take_in
 from rothko.kernels.cluster.recluster import recluster
 from rothko.kernels.order import order_of
 from rothko.kernels.rules import own as own_rules
