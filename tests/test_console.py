@@ -78,9 +78,10 @@ def test_the_readme(desk: Desk, made: Made) -> None:
 
 
 def test_report_and_painting(desk: Desk, made: Made) -> None:
-    made("generate patients -n 1000 -o patients.csv")
+    baskets = "generate longtail -n 1000 --items 50 --mean 8 --deviation 4 --least 0.01 -o baskets.txt"
+    made("generate patients -n 1000 -o patients.csv", baskets)
     (desk.folder / "policy.yaml").write_text(next(blocks((ROOT / "README.md").read_text("utf-8"), "yaml")))
-    assert desk.follow(page("report.md")) == 3
+    assert desk.follow(page("report.md")) == 5
 
 
 def test_a_policy_is_written(desk: Desk, made: Made) -> None:
