@@ -97,7 +97,7 @@ class AnatomyRelease(TableRelease):
         with timed(out.timings, "write"):
             for table, at in zip((self.arrow, self.sensitive_arrow), out.files, strict=True):
                 escape = self.certificate.policy.csv.escape_formulas
-                escaped |= write_table(self._as_written(table, at), at, escape=escape)
+                escaped |= write_table(self._as_written(table, at), at, escape=escape, labels=self._source.labels)
         return Unverified(partial(self._verified, *out.files), self._certified, escaped)
 
     def _verified(self, data: Path | pa.Table, sensitive: Path | pa.Table) -> Verification:

@@ -123,7 +123,9 @@ class PartsWriter:
         """Append rows, and begin another file where one is large enough."""
         for some in rows.slices(self._step):
             if self._writer is None:
-                self._writer = self._form.writer(self._path, threads=self._threads, escape=self._escape)
+                self._writer = self._form.writer(
+                    self._path, threads=self._threads, escape=self._escape, labels={}
+                )  # no format of several files has labels
             self._writer.write(some)
             self._rows += len(some.classes)
             there = self._path.stat().st_size if self._path.exists() else 0

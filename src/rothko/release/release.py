@@ -218,7 +218,10 @@ class Release(TableRelease):
             rows = self._as_written(data)
             types = typed_as(rows.kept, self._rows.kept)
             wanted = begun(self._truth.of_rows, text=in_cells(data), types=types)
-            escaped = write_rows(rows, data, escape=policy.csv.escape_formulas, threads=self._threads, parts=out.parts)
+            escaped = write_rows(
+                rows, data, escape=policy.csv.escape_formulas, threads=self._threads, parts=out.parts,
+                labels=self._source.labels,
+            )  # fmt: skip
 
         def verify() -> Verification:
             meant = replace(self._meant(wanted.result()), schema=rows.schema, types=types)

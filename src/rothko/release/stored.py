@@ -23,6 +23,7 @@ from rothko.data.source.source import Source
 from rothko.engines.growing import Holder
 from rothko.errors import InputError
 from rothko.release.certificate import Certificate
+from rothko.release.formats.format import Labels
 from rothko.release.formats.table import file_format, refuse_kinds
 from rothko.release.kinds import restored
 from rothko.release.loss import Loss
@@ -159,7 +160,7 @@ class StoredRelease(HeldRelease):
         with timed(out.timings, "write"):
             written = rewrite(
                 self._there(self._data), data, self._written, typed=not is_text(data), limits=self._limits,
-                escape=policy.csv.escape_formulas, parts=out.parts,
+                escape=policy.csv.escape_formulas, parts=out.parts, labels=self._source.labels,
             )  # fmt: skip
             self._recode(out)
         return Unverified(lambda: written.meant.verified(data, policy, self._limits), self._certified, written.escaped)
@@ -174,6 +175,7 @@ def rewrite(
     limits: Limits,
     escape: bool = True,
     parts: int | None = None,
+    labels: Labels | None = None,
 ) -> Written:
     """Write the rows of a stored release to another file, some at a time; what was written, and must be there.
 
@@ -185,6 +187,8 @@ def rewrite(
         In text files, put an apostrophe before cells that spreadsheets take for formulas.
     parts
         Write several files of about so many bytes.
+    labels
+        Of columns that were read as labels; only those that are kept leave as these.
     """
     types = written.types if typed else {}
     refuse_kinds(pa.schema([(name, types.get(name, kind)) for name, kind in written.kinds.items()]), target)
@@ -196,7 +200,8 @@ def rewrite(
     with limits.connect() as connection:
         wanted = ToldHashes(written.meant.told, in_cells(target), types).found(stored, connection)
     schema = None
-    into = RowsFile(target, escape=escape, threads=limits.threads, parts=parts)
+    kept = {name: labels[name] for name in written.kinds if name in labels} if labels else None
+    into = RowsFile(target, escape=escape, threads=limits.threads, parts=parts, labels=kept)
     with _opened(stored, written) as file, into as out:
         for batch in file.iter_batches(PIECE, use_threads=limits.threads > 1):
             table = restored(pa.Table.from_batches([batch]), written.kinds)

@@ -226,8 +226,9 @@ class Sink:
         """Seconds spent on ``publish``, ``write``, ``verify`` and ``measure``."""
         self._of, self._branch = stream, branch
         self._file = RowsFile(
-            path, escape=policy.csv.escape_formulas, private=private, threads=stream.threads, parts=parts
-        )
+            path, escape=policy.csv.escape_formulas, private=private, threads=stream.threads, parts=parts,
+            labels=stream.source.labels,
+        )  # fmt: skip
         self.meter = stream.meter(
             policy, stream.outline, stream.spill, threads=stream.threads, memory=stream.memory
         )  # fmt: skip

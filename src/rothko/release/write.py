@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rothko.errors import OutputError
-from rothko.release.formats.format import Writer
+from rothko.release.formats.format import Labels, Writer
 from rothko.release.formats.table import file_format, refuse_kinds
 from rothko.release.parts import PartsWriter
 from rothko.release.rows import Rows, assemble
@@ -27,16 +27,24 @@ Content: TypeAlias = str | pa.Table | pa.RecordBatchReader
 """What goes with the data: text, or a table."""
 
 
-def write_rows(rows: Rows, path: Path, *, escape: bool = True, threads: int = 1, parts: int | None = None) -> set[str]:
+def write_rows(
+    rows: Rows,
+    path: Path,
+    *,
+    escape: bool = True,
+    threads: int = 1,
+    parts: int | None = None,
+    labels: Labels | None = None,
+) -> set[str]:
     """Write rows in the format of the path's ending; returns the columns with cells that were escaped."""
-    with RowsFile(path, escape=escape, threads=threads, parts=parts) as file:
+    with RowsFile(path, escape=escape, threads=threads, parts=parts, labels=labels) as file:
         file.write(rows)
     return file.escaped
 
 
-def write_table(table: pa.Table, path: Path, *, escape: bool = True) -> set[str]:
+def write_table(table: pa.Table, path: Path, *, escape: bool = True, labels: Labels | None = None) -> set[str]:
     """Write a table in the format of the path's ending; returns the columns with cells that were escaped."""
-    return write_rows(as_rows(table), path, escape=escape)
+    return write_rows(as_rows(table), path, escape=escape, labels=labels)
 
 
 def said_of(escaped: Iterable[str]) -> tuple[str, ...]:
@@ -68,17 +76,26 @@ class RowsFile:
         The file does not leave; see :func:`rothko.release.formats.table.refuse_kinds`.
     parts
         Make it a folder of files of about so many bytes; see :mod:`rothko.release.parts`.
+    labels
+        Of columns that leave as they were read, from files that have labels of values.
     """
 
     def __init__(
-        self, path: Path, *, escape: bool = True, private: bool = False, threads: int = 1, parts: int | None = None
+        self,
+        path: Path,
+        *,
+        escape: bool = True,
+        private: bool = False,
+        threads: int = 1,
+        parts: int | None = None,
+        labels: Labels | None = None,
     ) -> None:
         self.path = path
         self._private, self._checked = private, False
         form = file_format(path)
         self._writer: Writer
         if parts is None:
-            self._writer = form.writer(path, threads=threads, escape=escape)
+            self._writer = form.writer(path, threads=threads, escape=escape, labels=labels or {})
         else:
             with explained(path):
                 self._writer = PartsWriter(path, form, parts, threads=threads, escape=escape)

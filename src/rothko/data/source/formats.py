@@ -48,7 +48,11 @@ SPREADSHEET = Format(
     {".xlsx": ".xlsx", ".xlsm": ".xlsx", ".ods": ".xlsx", ".xls": ".xlsx"},
     cells=True,
 )
-STATISTICS = Format(open_statistics, dict.fromkeys(READERS, ".csv"))
+STATISTICS = Format(
+    open_statistics,
+    dict.fromkeys(READERS, ".csv") | {".dta": ".dta", ".sav": ".sav", ".zsav": ".sav", ".por": ".sav"},
+    cells=True,
+)
 FORMATS = (CSV, PARQUET, ARROW, SPREADSHEET, STATISTICS)
 
 

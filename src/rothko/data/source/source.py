@@ -100,6 +100,8 @@ class Source:
     """Of a text file: how it is written, where that is not as most are."""
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
     """Columns whose values are labels with an order, as the file says → the labels in it."""
+    labels: Mapping[str, Mapping[float, str]] = field(default_factory=dict, compare=False, repr=False)
+    """Columns with labels of values, as the file has them → its numbers, and what each is called."""
     titles: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """What a file calls its columns beside their names."""
     taken: Taken = field(default_factory=Taken, compare=False, repr=False)

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.address import is_store
-from rothko.data.source.cells import WHOLE
+from rothko.data.source.cells import WHOLE, released
 from rothko.data.source.csv import CsvOptions, check_encoding
 from rothko.data.source.source import Source
 from rothko.errors import InputError, MissingExtraError
@@ -154,9 +154,32 @@ def open_statistics(path: Path, options: CsvOptions) -> Source:
         rows=rows,
         bytes=path.stat().st_size,
         orders=file.orders,
+        labels={name: one.labels for name, one in about.items() if one.labels and not one.text},
         titles=file.titles,
         notes=file.notes(about),
     )
+
+
+def texts_of(path: Path) -> tuple[pa.Table, list[str]]:
+    """All values as text, and the columns with labels of values that do not occur: what the verifier reads."""
+    file = StatisticsFile(path, _reader(path), None)
+    about, _ = file.about()
+    parts = list(file.pieces(list(about), about))
+    settled = {name: Settled() for name in about}
+    idle = []
+    for name, one in about.items():
+        values = pa.chunked_array([part[name] for part in parts])
+        settled[name].look(one, values)
+        if not pc.all(pc.is_in(_codes(one), value_set=values.unique()), min_count=0).as_py():
+            idle.append(name)
+    table = _table(list(about), about, settled, parts)
+    texts = [pa.chunked_array([released(chunk) for chunk in column.chunks]) for column in table.columns]
+    return pa.Table.from_arrays(texts, names=table.column_names), idle
+
+
+def needs_reader(path: Path) -> None:
+    """Say at once where what reads these files is not installed."""
+    _pyreadstat(path)
 
 
 class StatisticsFile:
@@ -208,7 +231,10 @@ class StatisticsFile:
 
     def _values(self, about: Variable, values: list[Any]) -> pa.Array:
         try:
-            return pa.array(values, pa.string() if about.text else pa.float64())
+            if not about.text:
+                return pa.array(values, pa.float64())
+            texts = pa.array(values, pa.string())
+            return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             raise self._damaged() from None
 
@@ -255,16 +281,21 @@ def _reader(path: Path) -> Any:
             f"{path.name} lies in an object store, where files of statistics programs are not read; copy it to a "
             "folder."
         )
-    try:
-        import pyreadstat
-    except ImportError:
-        raise MissingExtraError(f"{path.name} needs pyreadstat; pip install 'rothko[stat]'.") from None
+    reader = _pyreadstat(path)
     try:
         with path.open("rb"):
             pass
     except OSError:
         raise InputError(f"{path.name} cannot be read.") from None
-    return getattr(pyreadstat, READERS[path.suffix.lower()])
+    return getattr(reader, READERS[path.suffix.lower()])
+
+
+def _pyreadstat(path: Path) -> Any:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise MissingExtraError(f"{path.name} needs pyreadstat; pip install 'rothko[stat]'.") from None
+    return pyreadstat
 
 
 def _labels(given: Mapping[Any, Any], text: bool) -> dict[Any, str]:

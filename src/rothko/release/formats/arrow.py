@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from rothko.release.formats.format import Labels
 from rothko.release.rows import Rows, decoded
 from rothko.release.sql import Batches
 
@@ -19,7 +20,7 @@ OPTIONS = ipc.IpcWriteOptions(compression="zstd")
 class Arrow:
     """Plain values: dictionaries would have to be the same in every batch."""
 
-    def writer(self, path: Path, *, threads: int, escape: bool) -> _Writer:
+    def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> _Writer:
         """A new file."""
         return _Writer(path, threads)
 

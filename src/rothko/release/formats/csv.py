@@ -14,6 +14,7 @@ import pyarrow as pa
 from rothko.errors import VerificationError
 from rothko.release.csv_writer import write_csv
 from rothko.release.formats.csv_lines import counted_lines, lines_once, repeats
+from rothko.release.formats.format import Labels
 from rothko.release.rows import Rows
 from rothko.release.sql import files_in, files_literal, literal
 
@@ -29,7 +30,7 @@ class Csv:
 
     delimiter: str
 
-    def writer(self, path: Path, *, threads: int, escape: bool) -> _Writer:
+    def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> _Writer:
         """A new file."""
         return _Writer(path, self.delimiter, threads, escape)
 

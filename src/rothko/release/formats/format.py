@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +10,9 @@ import duckdb
 import pyarrow as pa
 
 from rothko.release.rows import Rows
+
+Labels = Mapping[str, Mapping[float, str]]
+"""Column → the codes that it was read from, and what each is called."""
 
 
 class Writer(Protocol):
@@ -30,8 +33,16 @@ class Writer(Protocol):
 class FileFormat(Protocol):
     """How rows are written to a kind of file, and read back by the verifier, which shares no code with the writer."""
 
-    def writer(self, path: Path, *, threads: int, escape: bool) -> Writer:
-        """A new file; ``escape`` puts an apostrophe before cells that spreadsheets take for formulas."""
+    def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> Writer:
+        """A new file.
+
+        Parameters
+        ----------
+        escape
+            Put an apostrophe before cells that spreadsheets take for formulas.
+        labels
+            Of kept columns that were read as labels, for files that have such.
+        """
         ...
 
     def lacks(self, kind: pa.DataType, *, private: bool) -> bool:

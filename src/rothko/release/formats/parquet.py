@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rothko.errors import VerificationError
+from rothko.release.formats.format import Labels
 from rothko.release.rebuilt import rebuilt
 from rothko.release.rows import ROW_GROUP, Rows
 from rothko.release.sql import files_in, parquet_rows
@@ -22,7 +23,7 @@ SMALL_GROUP = 1 << 16
 class Parquet:
     """Statistics and the Arrow schema are left out: neither is needed, and both say more than the rows."""
 
-    def writer(self, path: Path, *, threads: int, escape: bool) -> _Writer:
+    def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> _Writer:
         """A new file."""
         return _Writer(path, threads)
 

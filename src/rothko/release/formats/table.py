@@ -10,8 +10,10 @@ from rothko.errors import InputError
 from rothko.release.formats.arrow import Arrow
 from rothko.release.formats.by_database import ENDING, Counted
 from rothko.release.formats.csv import Csv
+from rothko.release.formats.dta import Dta
 from rothko.release.formats.format import FileFormat
 from rothko.release.formats.parquet import Parquet
+from rothko.release.formats.sav import Sav
 from rothko.release.formats.xlsx import Xlsx
 from rothko.release.kinds import refuse_unions, within
 
@@ -22,6 +24,8 @@ FORMATS: dict[str, FileFormat] = {
     ".arrow": Arrow(),
     ".feather": Arrow(),
     ".xlsx": Xlsx(),
+    ".dta": Dta(),
+    ".sav": Sav(),
 }
 COUNTED = Counted()
 ENDINGS = tuple(FORMATS)

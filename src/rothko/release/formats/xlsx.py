@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from rothko.data.source.spreadsheet import needs_reader, texts_of
 from rothko.errors import OutputError
 from rothko.progress import each
+from rothko.release.formats.format import Labels
 from rothko.release.formulas import BEGINS
 from rothko.release.kinds import cell_texts
 from rothko.release.rows import Rows
@@ -88,7 +89,7 @@ PARTS = {
 class Xlsx:
     """Cells with a kind each; columns have no types."""
 
-    def writer(self, path: Path, *, threads: int, escape: bool) -> _Writer:
+    def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> _Writer:
         """A new file; nothing needs an apostrophe, for a text cell is none that is computed."""
         needs_reader(path)
         return _Writer(path, threads)

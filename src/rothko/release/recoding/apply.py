@@ -99,7 +99,8 @@ def apply_file(
     wanted = Fingerprint()
     with staging(claim) as stage:
         temporary = stage.place_for(target)
-        with RowsFile(temporary, escape=phi.policy.csv.escape_formulas) as file:
+        labels = {name: labels for name, labels in source.labels.items() if name not in phi.published}
+        with RowsFile(temporary, escape=phi.policy.csv.escape_formulas, labels=labels) as file:
             for table in tables:
                 recoded, unknown = phi.apply_table(table, source.label)
                 _only_known(recoded, phi)
