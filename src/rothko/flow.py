@@ -132,7 +132,8 @@ def anonymize(
     spark_master
         Where Spark runs, such as ``"local[*]"`` or ``"sc://host"``; the active session by default.
     accept_draft
-        Release by a draft as it is, though it has roles that nobody has agreed to; :meth:`Draft.confirm` agrees.
+        Release by a draft as it is, though it has roles that nobody has agreed to;
+        :meth:`rothko.policy.draft.Draft.confirm` agrees.
     progress
         True for a bar on standard error or in the notebook, or a function of a stage, how much of it is done, and how
         much there is.

@@ -170,6 +170,43 @@ def test_what_is_not_clear_stays_text(case: str) -> None:
     assert not any(word in told for word in UNCLEAR[case]), "cells"
 
 
+ASKED = {
+    "days": ("%d.%m.%Y", "%m.%d.%Y", ["03.04.2024", "04.03.2024"]),
+    "days with slashes": ("%d/%m/%Y", "%m/%d/%Y", ["03/04/2024", "04/03/2024"]),
+    "commas": ("{decimal: ','}", "{thousands: ','}", ["1,234", "2,500"]),
+    "points": ("stand before decimals", "thousands: '.'", ["1.234", "2.500"]),
+}
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_what_can_be_read_in_two_ways_waits_for_a_person(folder: Path, case: str, rothko: Rothko) -> None:
+    one, other, words = ASKED[case]
+    write("people.csv", {"age": ["20", "30"] * 30, "born": words * 30}, ";")
+    assert rothko("draft", "people.csv", "--k", "3", "--out", "policy.yaml").code == 0
+    text = Path("policy.yaml").read_text()
+    assert Policy.parse(text).confirm == ("born",)
+    reason = text.split("  born:")[0].splitlines()[-1]
+    assert one in reason
+    assert other in reason
+    assert not any(word in text for word in words), "cells"
+    asked = ("anonymize", "people.csv", "--policy", "policy.yaml", "--out", "out.csv")
+    ran = rothko(*asked)
+    assert ran.code == 2
+    assert "'born'" in ran.err
+    assert not Path("out.csv").exists()
+    settled = text.replace("confirm:\n  - born\n", "")
+    if "%" in one:
+        settled = settled.replace("  born: {", f"  born: {{type: {{date: '{one}'}}, ")
+    Path("policy.yaml").write_text(settled)
+    ran = rothko(*asked)
+    assert ran.code == 0, ran.err
+
+
+def test_what_is_clear_does_not_wait(folder: Path) -> None:
+    write("people.csv", {"age": ["20", "30"] * 30, "born": ["13.04.2024", "04.03.2024"] * 30}, ";")
+    assert rk.draft("people.csv").policy.confirm == ()
+
+
 def test_points_beside_commas_are_not_clear(folder: Path) -> None:
     write("people.csv", {"a": ["0,5", "1,5"] * 30, "b": ["1.500", "2.500"] * 30})
     draft = rk.draft("people.csv")

@@ -1,4 +1,6 @@
-"""Roles that a draft has guessed and a person has not agreed to: nothing is released until somebody does."""
+"""What a draft has guessed and a person has not agreed to, roles and how values are read: nothing is released until
+somebody does.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def refuse_unconfirmed(policy: Policy, written: Any = None) -> None:
     where = _lines(written)
     how = f"delete its name in {where}" if where else "say draft.confirm(), or take its name out of 'confirm'"
     raise PolicyError(
-        f"This is a draft, and roles in it wait for a person: {some_of(policy.confirm)}. Look at each; where you "
+        f"This is a draft, and columns in it wait for a person: {some_of(policy.confirm)}. Look at each; where you "
         f"agree, {how}. {said('--accept-draft', True)} releases by the draft as it is."
     )
 

@@ -46,12 +46,13 @@ from rothko.policy.confirm import confirmed
 from rothko.policy.dependence import Dependence, dependences
 from rothko.policy.input import InputForm
 from rothko.policy.policy import Policy
-from rothko.policy.spelling import read_spelled
+from rothko.policy.spelling import Spelling, read_spelled
 from rothko.policy.telling import shown
 from rothko.privacy import DistinctLDiversity, KAnonymity
 
 CHECKLIST = (
-    "These roles are guesses that must not leave in silence. Look at each below; where you agree, delete its name here."
+    "What is said of these is a guess that must not leave in silence. Look at each below; where you agree, delete its "
+    "name here."
 )
 """What is said above the list of columns that wait for a person."""
 NOTED = 4
@@ -74,7 +75,8 @@ class Proposal:
     """How many records have none."""
     why: str
     confirm: bool = False
-    """Whether a person must agree before the table leaves: it would as it is, or nothing is known of it."""
+    """Whether a person must agree before the table leaves: it would as it is, nothing is known of it, or its values can
+    be read in several ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +213,7 @@ def draft(
     depending = _depending(looks, suggested)
     proposals = tuple(
         _as_filed(proposal, look, source)
-        for proposal, look in zip(_propose(looks, suggested, depending, spelled.types), looks, strict=True)
+        for proposal, look in zip(_propose(looks, suggested, depending, spelled), looks, strict=True)
     )
     by_role = {role: [look for look, p in zip(looks, proposals, strict=True) if p.column.role is role] for role in Role}
     known, sensitive = by_role[Role.QUASI_IDENTIFIER], by_role[Role.SENSITIVE]
@@ -311,8 +313,9 @@ def _propose(
     looks: Sequence[Look],
     suggested: Sequence[Suggested],
     depending: Sequence[Dependence],
-    types: Mapping[str, str],
+    spelled: Spelling,
 ) -> Iterator[Proposal]:
+    types = spelled.types
     for look, (role, why, doubt) in zip(looks, suggested, strict=True):
         read_as = types.get(look.name, look.kind if look.stored_as_text else "auto")
         given, how = _generalised(look, read_as) if role is Role.QUASI_IDENTIFIER else ({}, "")
@@ -321,6 +324,8 @@ def _propose(
         if role is Role.SENSITIVE and look.folds:
             given, how = {"fold": True}, "; values that differ in case, blanks or Unicode form alone count as one"
         how += f"; {doubt}" if doubt else ""
+        ask = "" if role is Role.IDENTIFIER else spelled.asks.get(look.name, "")
+        how += f"; {ask}" if ask else ""
         of = [(one.of, one.share) for one in depending if one.by == look.name]
         if of:
             least = shown(min(share for _, share in of))
@@ -332,7 +337,7 @@ def _propose(
             len(look.values),
             len(look.column) - look.present,
             why + how,
-            role in (Role.SENSITIVE, Role.KEEP) or bool(doubt) or why == UNKNOWN,
+            role in (Role.SENSITIVE, Role.KEEP) or bool(doubt or ask) or why == UNKNOWN,
         )
 
 

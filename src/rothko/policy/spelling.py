@@ -1,7 +1,8 @@
 """How the values of a table are written, as far as that is clear: what stands before decimals, the order of dates.
 
-Clear is what can be read in one way only. 1,234 may be a thousand, 03/04/2024 two days: such columns stay text, and a
-note says what to write. One 0,5 settles the comma of a table, one 13/04/2024 the dates of a column.
+Clear is what can be read in one way only. 1,234 may be a thousand, 03/04/2024 two days: such columns stay text, and
+a person is asked, with what to write for each reading. One 0,5 settles the comma of a table, one 13/04/2024 the dates
+of a column.
 """
 
 from __future__ import annotations
@@ -45,6 +46,15 @@ MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 DATED = r"^\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( \d{1,2}:\d{1,2}(:\d{1,2})?)?\s*$"
 MAYBE = r"^\s*[+-]?\d[\d\s.,:/+'’  -]*(e[\d+-]*)?\s*$"
 """What may be a number or a date, in whichever form."""
+COMMA = (
+    "left as text, for its comma may stand before decimals or part thousands: input: {decimal: ','} or {thousands: "
+    "','}, with type: number?"
+)
+POINT = (
+    "its point is taken to stand before decimals and may part thousands: input: {decimal: ',', thousands: '.'}, with "
+    "type: number?"
+)
+"""What is asked of numbers that can be read in two ways."""
 SOME = 1000
 """Texts of a column that tell whether it is worth a look."""
 
@@ -62,11 +72,14 @@ class Spelling:
     """Columns that are numbers or dates, written otherwise than in a release → their type."""
     notes: tuple[str, ...] = ()
     """What is not clear."""
+    asks: dict[str, str] = field(default_factory=dict)
+    """Columns that can be read in several ways → these, for a person to settle."""
 
 
 def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> Spelling:
     """Read a table and find how it is written."""
     said, notes = _encoded(data, csv or CsvOptions())
+    asks: dict[str, str] = {}
     source = open_source(data, csv=said)
     table = _read(source)
     words = _words(table, missing)
@@ -96,8 +109,10 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
             why = f"there are numbers with a point in {points[0]!r}" if points else "it may part thousands"
             notes.append(
                 f"A comma stands in the numbers of {listed}, and {why}: they are left as text. If it stands before "
-                "decimals throughout, write input: {decimal: ','} and their type: number."
+                "decimals throughout, write input: {decimal: ','} and their type: number; if it parts thousands, "
+                "input: {thousands: ','}."
             )
+            asks |= dict.fromkeys(commas, COMMA)
     doubtful = [name for name, some in with_points.items() if _all(some, rf"{grouped('.', ',')}|^[^.]*$")]
     if thousands is None and decimal is None and doubtful:
         listed = ", ".join(map(repr, doubtful[:8]))
@@ -105,6 +120,7 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
             f"Three digits follow each point in {listed}: it is taken to stand before decimals. If it parts thousands, "
             "write input: {decimal: ',', thousands: '.'} and their type: number."
         )
+        asks |= dict.fromkeys(doubtful, POINT)
     types: dict[str, str] = {}
     if thousands is not None:
         types = dict.fromkeys(commas, "number")
@@ -123,9 +139,10 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
         elif forms:
             told = " or ".join(f"type: {{{form}: {form.form!r}}}" for form in forms)
             notes.append(f"{name!r} holds dates that can be read in several ways, and is left as text; write {told}.")
+            asks[name] = f"left as text, for its dates can be read in several ways: {told}?"
     dates = {name: (str(kind), kind.form) for name, kind in types.items() if isinstance(kind, WrittenType)}
     written = Written(dates, frozenset(types) - frozenset(dates), decimal, missing=tuple(missing), thousands=thousands)
-    return Spelling(source, written.table(table), decimal, thousands, types, tuple(notes))
+    return Spelling(source, written.table(table), decimal, thousands, types, tuple(notes), asks)
 
 
 def _read(source: Source) -> pa.Table:

@@ -42,7 +42,8 @@ LOOKS = {
     "addresses of devices (MAC)": rf"^\s*{_HEX}{{2}}([:-]{_HEX}{{2}}){{5}}\s*$",
     "telephone numbers": (
         r"^\s*(\+|00)[1-9]\d{0,2}[ ./()-]*(\d[ ./()-]*){6,12}$|^\s*\(0?\d{2,5}\) ?\d[\d ./-]{4,12}\d\s*$|"
-        r"^\s*0\d{1,5}[ ]?[/ -][ ]?\d[\d /-]{4,11}\d\s*$|^\s*0\d([ .]\d\d){4}\s*$|^\s*\d{3}[-.]\d{3}[-.]\d{4}\s*$"
+        r"^\s*0\d{2,5}[ ]?[/ -][ ]?\d[\d /-]{4,11}\d\s*$|^\s*0\d([ .]\d\d){4}\s*$|^\s*\d{3}[-.]\d{3}[-.]\d{4}\s*$|"
+        r"^\s*0\d[ ]?[/ -][ ]?\d{6,8}\s*$"  # not 03/04/1980, which is a date
     ),
 }
 """What text looks like that leads to one person; no check digit tells, so the whole value must fit."""
