@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rothko as rk
+from rothko.data.source import statistics_file
 from rothko.data.source.open import open_source
 from rothko.data.source.statistics_file import texts_of
 from rothko.errors import MissingExtraError, OutputError, PrivacyWarning, VerificationError
@@ -66,6 +67,10 @@ def people(path: Path, count: int = 60) -> Path:
     return path
 
 
+def texts(path: Path) -> pa.Table:
+    return pa.Table.from_batches(list(texts_of(path).batches()))
+
+
 def everything(ending: str) -> pa.Table:
     moment = dt.datetime(2024, 2, 29, 13, 5, 7)
     return pa.table(
@@ -102,7 +107,7 @@ def test_values_are_read_as_they_were(tmp_path: Path, ending: str) -> None:
     assert read.column_names == table.column_names
     same = ("whole", "small", "edge", "wider", "widest", "text", "day", "seen")
     assert {name: read[name].to_pylist() for name in same} == {name: table[name].to_pylist() for name in same}
-    found = {name: column for name, column in texts_of(path)[0].to_pydict().items() if name not in same}
+    found = {name: column for name, column in texts(path).to_pydict().items() if name not in same}
     assert found == {
         "huge": ["1152921504606846976", "1", None],
         "real": ["0.3333333333333333", "1e+300", None],
@@ -147,7 +152,7 @@ def test_any_values(
     words = [word.rstrip(" ") for word in words]
     for values, kind in ((words, pa.string()), (reals, pa.float64()), (wholes, pa.int64())):
         write_table(pa.table({"x": pa.array([*values, None], kind)}), path)
-        found = texts_of(path)[0]["x"].to_pylist()
+        found = texts(path)["x"].to_pylist()
         assert [None if text is None else kind.to_pandas_dtype()(text) for text in found] == [
             value if value != "" else None for value in (*values, None)
         ]
@@ -185,6 +190,8 @@ def test_a_label_of_nobody_is_found_by_the_verifier(tmp_path: Path) -> None:
 def test_a_file_is_released_as_one(tmp_path: Path, ending: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = people(tmp_path / f"people{ending}")
     monkeypatch.setattr(variables, "BLOCK", 7)
+    monkeypatch.setattr(variables, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(statistics_file, "CELLS", 50)
     policy = rk.Policy.parse(POLICY).but(engine=small(engine))
     one, other = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
     for path in (one, other):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -160,21 +160,35 @@ def open_statistics(path: Path, options: CsvOptions) -> Source:
     )
 
 
-def texts_of(path: Path) -> tuple[pa.Table, list[str]]:
-    """All values as text, and the columns with labels of values that do not occur: what the verifier reads."""
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A file as the verifier reads it: every value as text, some records at a time."""
+
+    names: tuple[str, ...]
+    idle: tuple[str, ...]
+    """Columns with labels of values that do not occur."""
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+
+
+def texts_of(path: Path) -> Texts:
+    """All values of a file as text; it is gone through once to settle what they are."""
     file = StatisticsFile(path, _reader(path), None)
     about, _ = file.about()
-    parts = list(file.pieces(list(about), about))
-    settled = {name: Settled() for name in about}
-    idle = []
-    for name, one in about.items():
-        values = pa.chunked_array([part[name] for part in parts])
-        settled[name].look(one, values)
-        if not pc.all(pc.is_in(_codes(one), value_set=values.unique()), min_count=0).as_py():
-            idle.append(name)
-    table = _table(list(about), about, settled, parts)
-    texts = [pa.chunked_array([released(chunk) for chunk in column.chunks]) for column in table.columns]
-    return pa.Table.from_arrays(texts, names=table.column_names), idle
+    names = tuple(about)
+    settled = {name: Settled() for name in names}
+    hit = {name: np.zeros(len(one.labels), dtype=bool) for name, one in about.items()}
+    for part in file.pieces(names, about):
+        for name, one in about.items():
+            settled[name].look(one, part[name])
+            if one.labels:
+                hit[name] |= pc.is_in(_codes(one), value_set=part[name].unique()).to_numpy(zero_copy_only=False)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for part in file.pieces(names, about):
+            texts = [released(settled[name].column(about[name], part[name])).cast(pa.string()) for name in names]
+            yield pa.RecordBatch.from_arrays(texts, names=list(names))
+
+    return Texts(names, tuple(name for name in names if not hit[name].all()), batches)
 
 
 def needs_reader(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ import pyarrow as pa
 from rothko.data.source.statistics_file import texts_of
 from rothko.errors import VerificationError
 from rothko.mistakes import some_of
+from rothko.release.sql import Batches
 
 
 class ByLabels:
@@ -46,13 +48,24 @@ class ByLabels:
 
 
 def view_of_labels(connection: duckdb.DuckDBPyConnection, path: Path, table: str) -> tuple[str, ...]:
-    """Let a file be a table of texts; a label of a value that does not occur would be one of nobody who is left."""
-    read, idle = texts_of(path)
-    if idle:
+    """Let a file be a table of texts, some records of which are in memory at a time.
+
+    A label of a value that does not occur would be one of nobody who is left.
+    """
+    read = texts_of(path)
+    if read.idle:
         raise VerificationError(
-            f"Verification failed: {path.name} has labels of values that do not occur, in {some_of(idle)}; nothing was "
-            "released. Please report this."
+            f"Verification failed: {path.name} has labels of values that do not occur, in {some_of(read.idle)}; "
+            "nothing was released. Please report this."
         )
-    names = tuple(read.column_names)
-    connection.register(table, read.rename_columns([f"c{i}" for i in range(len(names))]))
-    return names
+    places = [f"c{i}" for i in range(len(read.names))]
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from (batch.rename_columns(places) for batch in read.batches())
+
+    first = list(islice(batches(), 2))
+    if len(first) == 1:
+        connection.register(table, pa.Table.from_batches(first))  # read once, and not for every requirement
+        return read.names
+    connection.register(table, Batches(pa.schema([(place, pa.string()) for place in places]), batches))
+    return read.names
