@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import rothko as rk
 from rothko.data.source import statistics_file
 from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.data.source.statistics_file import texts_of
 from rothko.errors import MissingExtraError, OutputError, PrivacyWarning, VerificationError
 from rothko.release.formats import variables
@@ -299,7 +300,10 @@ def test_more_variables_than_stata_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_nothing_stays_of_what_is_refused(tmp_path: Path, ending: str, rothko: Rothko) -> None:
+def test_names_are_refused_before_any_work(
+    tmp_path: Path, ending: str, rothko: Rothko, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Source, "read", lambda *_, **__: pytest.fail("it was read"))
     data = tmp_path / "people.csv"
     data.write_text("age,my note\n" + "".join(f"{20 + i % 3},x\n" for i in range(30)))
     ran = rothko("anonymize", data, "--qi", "age", "--keep", "my note", "--k", "5", "--out", tmp_path / f"o{ending}")

@@ -25,7 +25,7 @@ from rothko.mistakes import said
 from rothko.policy.policy import Policy
 from rothko.release.commit import state
 from rothko.release.digest import sha256
-from rothko.release.formats.table import ENDINGS
+from rothko.release.formats.table import ENDINGS, refuse_names
 from rothko.release.in_table import InTable
 from rothko.release.objects import InStore
 from rothko.release.parts import check_parts
@@ -310,6 +310,9 @@ def place_of(
         report=report,
         reporter=reporter,
     )
+    # What bounds are called is not known yet.
+    shown = () if policy.publish == "bounds" else policy.quasi_identifiers
+    refuse_names((*shown, *policy.sensitive, *policy.kept), place.data)
     if parts is not None:
         check_parts(place.data.suffix.lower(), parts)
     return replace(place, parts=parts)

@@ -12,11 +12,20 @@ import pyarrow as pa
 from rothko.data.source.statistics_file import texts_of
 from rothko.errors import VerificationError
 from rothko.mistakes import some_of
+from rothko.release.formats.format import Labels
+from rothko.release.formats.variables import Program, VariablesWriter
 from rothko.release.sql import Batches
 
 
 class ByLabels:
-    """Variables with types; nothing and an empty text are the same."""
+    """Variables with types, as a program has them; nothing and an empty text are the same."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> VariablesWriter:
+        """A new file; no program computes what its texts say."""
+        return VariablesWriter(path, self.program, threads=threads, labels=labels)
 
     def lacks(self, kind: pa.DataType, *, private: bool) -> bool:
         """Whether it has no text for some values."""

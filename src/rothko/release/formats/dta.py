@@ -10,21 +10,17 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.release.formats.by_labels import ByLabels
-from rothko.release.formats.format import Labels
 from rothko.release.formats.variables import (
     DAY,
     MOMENT,
     TEXT,
     Variable,
-    VariablesWriter,
     codes_of,
     padded,
     refuse_names,
@@ -54,15 +50,7 @@ MISSING = 2.0**1023
 """The double that stands for what is missing."""
 
 
-class Dta(ByLabels):
-    """Files of Stata."""
-
-    def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> VariablesWriter:
-        """A new file; no program computes what its texts say."""
-        return VariablesWriter(path, _Stata(), threads=threads, labels=labels)
-
-
-class _Stata:
+class Stata:
     """What a file of Stata holds."""
 
     ending, unit = ".dta", "ms"

@@ -16,21 +16,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.release.formats.by_labels import ByLabels
-from rothko.release.formats.format import Labels
 from rothko.release.formats.variables import (
     DAY,
     MOMENT,
     TEXT,
     Variable,
-    VariablesWriter,
     codes_of,
     padded,
     refuse_names,
@@ -56,14 +52,6 @@ A, F, DATE, DATETIME = 1, 5, 20, 22
 """Formats in which values are shown."""
 
 
-class Sav(ByLabels):
-    """Files of SPSS."""
-
-    def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> VariablesWriter:
-        """A new file; no program computes what its texts say."""
-        return VariablesWriter(path, _Spss(), threads=threads, labels=labels)
-
-
 @dataclass(frozen=True, slots=True)
 class _Stored:
     """A variable in the file: its parts, of which a number has one, and where the first stands."""
@@ -87,7 +75,7 @@ class _Stored:
         return f"V{UNIT * sum(self.pieces)}" if self.variable.form == TEXT else "<f8"
 
 
-class _Spss:
+class Spss:
     """What a file of SPSS holds."""
 
     ending, unit = ".sav", "s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,11 +10,12 @@ import pyarrow as pa
 from rothko.errors import InputError
 from rothko.release.formats.arrow import Arrow
 from rothko.release.formats.by_database import ENDING, Counted
+from rothko.release.formats.by_labels import ByLabels
 from rothko.release.formats.csv import Csv
-from rothko.release.formats.dta import Dta
+from rothko.release.formats.dta import Stata
 from rothko.release.formats.format import FileFormat
 from rothko.release.formats.parquet import Parquet
-from rothko.release.formats.sav import Sav
+from rothko.release.formats.sav import Spss
 from rothko.release.formats.xlsx import Xlsx
 from rothko.release.kinds import refuse_unions, within
 
@@ -24,8 +26,8 @@ FORMATS: dict[str, FileFormat] = {
     ".arrow": Arrow(),
     ".feather": Arrow(),
     ".xlsx": Xlsx(),
-    ".dta": Dta(),
-    ".sav": Sav(),
+    ".dta": ByLabels(Stata()),
+    ".sav": ByLabels(Spss()),
 }
 COUNTED = Counted()
 ENDINGS = tuple(FORMATS)
@@ -37,6 +39,13 @@ def file_format(path: Path) -> FileFormat:
     if path.name.endswith(ENDING):
         return COUNTED
     return next(form for ending, form in FORMATS.items() if path.name.lower().endswith(ending))
+
+
+def refuse_names(names: Sequence[str], path: Path) -> None:
+    """Refuse columns whose names a file of this ending does not allow; it is asked before any work."""
+    form = file_format(path)
+    if isinstance(form, ByLabels):
+        form.program.check_names(names)
 
 
 def refuse_kinds(fields: pa.Schema, path: Path, *, private: bool = False) -> None:
