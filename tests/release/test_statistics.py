@@ -211,6 +211,27 @@ def test_a_file_is_released_as_one(tmp_path: Path, ending: str, engine: str, mon
     assert {path.name for path in tmp_path.iterdir() if path.suffix == ending} == {data.name, one.name, other.name}
 
 
+@pytest.mark.parametrize("publish", ["mean", "bounds"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_what_classes_publish_has_no_labels(tmp_path: Path, ending: str, publish: str, engine: str) -> None:
+    """A mean of 98 is nobody who has refused, and a class that shows one label shows a text."""
+    data = people(tmp_path / f"people{ending}")
+    roles = POLICY.replace("income: {role: keep}", "income: {role: quasi-identifier}")
+    policy = rk.Policy.parse(roles + f"publish: {publish}\n").but(engine=small(engine))
+    rk.anonymize(data, policy, seed=1).save(tmp_path / f"out{ending}")
+    frame, meta = READERS[ending](tmp_path / f"out{ending}")
+    assert set(meta.variable_value_labels) == {"sex"}
+    assert b"refused" not in (tmp_path / f"out{ending}").read_bytes()
+    shown = frame["income" if publish == "mean" else "income_min"]
+    assert shown.between(98, 1100).all()
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_no_records_are_a_file(tmp_path: Path, ending: str) -> None:
+    write_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())}), tmp_path / f"out{ending}")
+    assert texts(tmp_path / f"out{ending}").to_pydict() == {"a": [], "b": []}
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_commands_take_and_give_them(tmp_path: Path, ending: str, rothko: Rothko) -> None:
     data = people(tmp_path / f"people{ending}")
