@@ -54,7 +54,8 @@ def test_machines_read_json(released: str, rothko) -> None:
     ran = rothko("measure", "people.csv", "out/release.csv", "--policy", "policy.yaml", "--json")
     measured = json.loads(ran.out)
     assert [entry["task"] for entry in measured["workload"]] == ["classify", "regress", "select", "select", "aggregate"]
-    assert measured == rk.measure("people.csv", "out/release.csv", "policy.yaml").to_dict()
+    told = {"format": "rothko measure 1"} | rk.measure("people.csv", "out/release.csv", "policy.yaml").to_dict()
+    assert measured == told
     certified = json.loads(Path("out/certificate.json").read_text("utf-8"))["loss"]
     assert certified["workload"][:3] == measured["workload"][:3]
     # What the second predicate selects of the classes that it cuts is fewer than a class, and withheld.

@@ -121,10 +121,10 @@ class Draft:
 
         Examples
         --------
-        >>> found = draft({"age": [30, 40] * 20, "visits": [1, 2, 3, 4] * 10})
+        >>> found = draft({"age": [30, 40] * 20, "points": [1, 2, 3, 4] * 10})
         >>> found.policy.confirm
-        ('visits',)
-        >>> str(found.confirm({"visits": "keep"}).columns["visits"].role)
+        ('points',)
+        >>> str(found.confirm({"points": "keep"}).columns["points"].role)
         'keep'
         """
         return confirmed(self.policy, roles or {})

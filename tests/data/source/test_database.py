@@ -354,17 +354,3 @@ def test_what_is_told_of_an_address() -> None:
     assert address.client == "postgresql://ann@host/db?sslmode=require"
     assert "ann" not in repr(address) + address.label
     assert "Smith" not in repr(address) + address.label
-
-
-# ── Tables in lakes
-
-
-@pytest.mark.parametrize(
-    ("inside", "kind"), [("_delta_log/0.json", "a Delta"), ("metadata/v1.metadata.json", "an Iceberg")]
-)
-def test_folders_of_lakes_are_not_read_as_files(folder: Path, inside: str, kind: str) -> None:
-    (folder / "lake" / inside).parent.mkdir(parents=True)
-    (folder / "lake" / inside).write_text("{}")
-    (folder / "lake" / "deleted.csv").write_text("age\n1\n")
-    with pytest.raises(InputError, match=f"lake is {kind} table, whose folder also holds records that were deleted"):
-        open_source(folder / "lake")

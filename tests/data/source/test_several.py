@@ -246,7 +246,7 @@ def test_what_is_no_table(folder: Path) -> None:
     assert "pipe or a device" in refusal("data")
     Path("delta/_delta_log").mkdir(parents=True)
     write_parquet(PEOPLE, Path("delta/p.parquet"))
-    assert refusal("delta").startswith("'delta' is a Delta table, whose files may hold records that were deleted")
+    assert refusal("delta").startswith("'delta' is a Delta table, whose folder also holds records that were deleted")
 
 
 def test_a_file_may_be_called_as_a_pattern(folder: Path) -> None:
@@ -344,3 +344,17 @@ def test_a_folder_of_many_small_files(folder: Path) -> None:
     source = open_source("data")
     assert source.rows == source.read().num_rows == 500
     assert sum(batch.num_rows for batch in source.batches()) == 500
+
+
+# ── Tables in lakes
+
+
+@pytest.mark.parametrize(
+    ("inside", "kind"), [("_delta_log/0.json", "a Delta"), ("metadata/v1.metadata.json", "an Iceberg")]
+)
+def test_folders_of_lakes_are_not_read_as_files(folder: Path, inside: str, kind: str) -> None:
+    (folder / "lake" / inside).parent.mkdir(parents=True)
+    (folder / "lake" / inside).write_text("{}")
+    (folder / "lake" / "deleted.csv").write_text("age\n1\n")
+    with pytest.raises(InputError, match=f"lake' is {kind} table, whose folder also holds records that were deleted"):
+        open_source(folder / "lake")

@@ -341,7 +341,7 @@ def test_a_file_that_is_removed_between_passes(
 
     pq.write_table(people, "people.parquet")
     monkeypatch.setattr(disk, "survey", then_removed)
-    assert "has changed while it was read" in refused(rothko(*arguments("people.parquet", "rothko-t")))
+    assert "people.parquet is gone while it was read" in refused(rothko(*arguments("people.parquet", "rothko-t")))
 
 
 # -------------------------------------------------------------------------------------------------------- full disks

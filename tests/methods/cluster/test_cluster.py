@@ -383,7 +383,7 @@ def test_what_cannot_be_met_is_refused_with_what_can() -> None:
     with pytest.raises(PolicyError, match="global recoding"):
         rk.anonymize(people, policy | {"privacy": [{"k-anonymity": {"k": 2}}], "publish": "region"})
     with pytest.raises(PolicyError, match="cluster makes classes of near records"):
-        rk.anonymize(people, policy | {"workload": [{"classify": {"target": "disease"}}]})
+        rk.anonymize(people, policy | {"workload": [{"select": {"where": "age > 30"}}]})
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ from rothko.errors import InputError
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 """The name of the folder of records whose value is missing."""
 MAGIC = "*?["
+DELTA = ("a Delta", "deltalake.DeltaTable(…).to_pyarrow_table()")
+ICEBERG = ("an Iceberg", "pyiceberg's table.scan().to_arrow()")
+"""Tables in lakes, and what reads them."""
 TOGETHER = (CSV, PARQUET, ARROW)
 """Formats of which several files are read as one table."""
 
@@ -170,15 +173,9 @@ def _matches(name: str, pattern: str) -> bool:
 def _in_folder(folder: Path) -> Iterator[Path]:
     """All files below a folder that are not hidden; folders behind links as well, once each."""
     if (folder / "_delta_log").is_dir():
-        raise InputError(
-            f"{str(folder)!r} is a Delta table, whose files may hold records that were deleted; read it with the "
-            "package deltalake, or with engine: spark."
-        )
+        raise _of_a_lake(folder, DELTA)
     if any((folder / "metadata").glob("*.metadata.json")):
-        raise InputError(
-            f"{str(folder)!r} is an Iceberg table, whose files may hold records that were deleted; read it with the "
-            "package pyiceberg, or with engine: spark."
-        )
+        raise _of_a_lake(folder, ICEBERG)
     seen = set()
 
     def refused(error: OSError) -> None:
@@ -201,11 +198,19 @@ def _in_folder(folder: Path) -> Iterator[Path]:
 def _in_store(base: Path) -> Iterator[Path]:
     found = Store.of(base).under(base)
     if any("_delta_log" in one.parts for one in found):
-        raise InputError(
-            f"{address(base)!r} is a Delta table, whose files may hold records that were deleted; read it with the "
-            "package deltalake, or with engine: spark."
-        )
+        raise _of_a_lake(base, DELTA)
+    if any(one.parent.name == "metadata" and one.name.endswith(".metadata.json") for one in found):
+        raise _of_a_lake(base, ICEBERG)
     return (one for one in found if not _is_hidden(one, base))
+
+
+def _of_a_lake(folder: Path, kind: tuple[str, str]) -> InputError:
+    """What is said of the folder of a Delta or an Iceberg table: it also holds files of records that were deleted."""
+    name, reader = kind
+    return InputError(
+        f"{address(folder)!r} is {name} table, whose folder also holds records that were deleted; read it by {reader} "
+        "in Python, and anonymize what that gives."
+    )
 
 
 def _is_hidden(path: Path, base: Path) -> bool:

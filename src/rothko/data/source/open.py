@@ -55,28 +55,11 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
 
 def open_path(path: Path, csv: CsvOptions) -> Source:
     """Open a file, or all files of a folder or a pattern; of the folder of a release, its table."""
-    _refuse_lake(path)
     if is_several(path):
         table = None if is_store(path) else released_in(path)
         return open_several(path, csv) if table is None else open_path(table, csv)
     before = stamp(path)
     return replace(open_file(path, csv), _stamps={path: before})
-
-
-def _refuse_lake(path: Path) -> None:
-    """Refuse the folder of a Delta or an Iceberg table: it also holds files of records that were deleted."""
-    if is_store(path) or not path.is_dir():
-        return
-    if (path / "_delta_log").is_dir():
-        kind, reader = "a Delta table", "deltalake.DeltaTable(…).to_pyarrow_table()"
-    elif any((path / "metadata").glob("*.metadata.json")):
-        kind, reader = "an Iceberg table", "pyiceberg's table.scan().to_arrow()"
-    else:
-        return
-    raise InputError(
-        f"{path.name} is {kind}, whose folder also holds records that were deleted; read it by {reader} in Python, and "
-        "anonymize what that gives."
-    )
 
 
 def with_names(source: Source) -> Source:
