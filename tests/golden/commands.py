@@ -51,7 +51,7 @@ def commands() -> Iterator[Case]:
         run.command(
             "quick", "anonymize", source, "--qi", "age,smoker,town", "--sensitive", "disease", "--drop", "name",
             "--keep", "note", "--keep-rest", "--k", 6, "--l", 3, "--classify", "disease", "--missing", "007",
-            "--out", run.out / "folder", "--threads", run.threads, "--json",
+            "--out", run.out / "folder", "--threads", run.threads, "--key-file", run.data / "key", "--json",
         )  # fmt: skip
         for path in sorted((run.out / "folder").glob("*.csv")):
             run.file(path)
