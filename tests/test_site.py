@@ -49,7 +49,10 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("built") / "site")
+    """The pages of this version, in their place beside those of others."""
+    folder = tmp_path_factory.mktemp("built")
+    place(build(folder / "build"), folder / "site", rothko.__version__)
+    return folder / "site" / rothko.__version__
 
 
 @pytest.fixture(scope="module")
