@@ -12,12 +12,12 @@ import pyarrow as pa
 from rothko.data.source.statistics_file import texts_of
 from rothko.errors import VerificationError
 from rothko.mistakes import some_of
-from rothko.release.formats.format import Labels
+from rothko.release.formats.format import Labels, Untyped
 from rothko.release.formats.variables import Program, VariablesWriter
 from rothko.release.sql import Batches
 
 
-class ByLabels:
+class ByLabels(Untyped):
     """Variables with types, as a program has them; nothing and an empty text are the same."""
 
     def __init__(self, program: Program) -> None:
@@ -26,28 +26,6 @@ class ByLabels:
     def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> VariablesWriter:
         """A new file; no program computes what its texts say."""
         return VariablesWriter(path, self.program, threads=threads, labels=labels)
-
-    def lacks(self, kind: pa.DataType, *, private: bool) -> bool:
-        """Whether it has no text for some values."""
-        return isinstance(kind, pa.BaseExtensionType)
-
-    def stored(self, schema: pa.Schema) -> None:
-        """Its types hang on the values: these are compared as texts."""
-        return
-
-    def schema(self, path: Path) -> pa.Schema:
-        """Its types hang on the values."""
-        raise NotImplementedError
-
-    def tables(self, path: Path) -> Iterator[pa.Table]:
-        """Its types hang on the values."""
-        raise NotImplementedError
-
-    def condense(
-        self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
-    ) -> bool:
-        """It is read as a whole."""
-        return False
 
     def view(
         self, connection: duckdb.DuckDBPyConnection, path: Path, used: Collection[str], table: str, longest: int

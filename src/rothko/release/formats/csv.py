@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import duckdb
-import pyarrow as pa
 
 from rothko.errors import VerificationError
 from rothko.release.csv_writer import write_csv
 from rothko.release.formats.csv_lines import counted_lines, lines_once, repeats
-from rothko.release.formats.format import Labels
+from rothko.release.formats.format import Labels, Untyped
 from rothko.release.rows import Rows
 from rothko.release.sql import files_in, files_literal, literal
 
@@ -25,7 +24,7 @@ AS_WRITTEN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Csv:
+class Csv(Untyped):
     """Text, with a delimiter."""
 
     delimiter: str
@@ -33,22 +32,6 @@ class Csv:
     def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> _Writer:
         """A new file."""
         return _Writer(path, self.delimiter, threads, escape)
-
-    def lacks(self, kind: pa.DataType, *, private: bool) -> bool:
-        """Whether it has no type for some values."""
-        return isinstance(kind, pa.BaseExtensionType)
-
-    def stored(self, schema: pa.Schema) -> None:
-        """It has no types."""
-        return
-
-    def schema(self, path: Path) -> pa.Schema:
-        """It has no types."""
-        raise NotImplementedError
-
-    def tables(self, path: Path) -> Iterator[pa.Table]:
-        """It has no types."""
-        raise NotImplementedError
 
     def view(
         self, connection: duckdb.DuckDBPyConnection, path: Path, used: Collection[str], table: str, longest: int

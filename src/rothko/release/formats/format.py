@@ -81,3 +81,29 @@ class FileFormat(Protocol):
         ``table`` is then made of these. False where nothing is gained by it, and nothing was made.
         """
         ...
+
+
+class Untyped:
+    """What formats share whose columns have no types: what a column holds is compared as texts."""
+
+    def lacks(self, kind: pa.DataType, *, private: bool) -> bool:
+        """Whether there is no text for some values."""
+        return isinstance(kind, pa.BaseExtensionType)
+
+    def stored(self, schema: pa.Schema) -> None:
+        """No types."""
+        return
+
+    def schema(self, path: Path) -> pa.Schema:
+        """No types."""
+        raise NotImplementedError
+
+    def tables(self, path: Path) -> Iterator[pa.Table]:
+        """No types."""
+        raise NotImplementedError
+
+    def condense(
+        self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
+    ) -> bool:
+        """A file is read as a whole, unless a format knows better."""
+        return False

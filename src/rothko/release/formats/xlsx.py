@@ -12,7 +12,7 @@ value is read again as it was: the verifier reads all cells by calamine, as text
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 from xml.sax.saxutils import quoteattr
@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from rothko.data.source.spreadsheet import needs_reader, texts_of
 from rothko.errors import OutputError
 from rothko.progress import each
-from rothko.release.formats.format import Labels
+from rothko.release.formats.format import Labels, Untyped
 from rothko.release.formulas import BEGINS
 from rothko.release.kinds import cell_texts
 from rothko.release.rows import Rows
@@ -86,35 +86,13 @@ PARTS = {
 """All of a workbook but its sheet."""
 
 
-class Xlsx:
+class Xlsx(Untyped):
     """Cells with a kind each; columns have no types."""
 
     def writer(self, path: Path, *, threads: int, escape: bool, labels: Labels) -> _Writer:
         """A new file; nothing needs an apostrophe, for a text cell is none that is computed."""
         needs_reader(path)
         return _Writer(path, threads)
-
-    def lacks(self, kind: pa.DataType, *, private: bool) -> bool:
-        """Whether it has no cells for some values."""
-        return isinstance(kind, pa.BaseExtensionType)
-
-    def stored(self, schema: pa.Schema) -> None:
-        """It has no types of columns."""
-        return
-
-    def schema(self, path: Path) -> pa.Schema:
-        """It has no types of columns."""
-        raise NotImplementedError
-
-    def tables(self, path: Path) -> Iterator[pa.Table]:
-        """It has no types of columns."""
-        raise NotImplementedError
-
-    def condense(
-        self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
-    ) -> bool:
-        """A sheet is read as a whole."""
-        return False
 
     def view(
         self, connection: duckdb.DuckDBPyConnection, path: Path, used: Collection[str], table: str, longest: int
