@@ -105,8 +105,12 @@ def test_the_rows_are_those_of_the_memory_engine(frame: Any) -> None:
 
 
 def test_rothko_s_holds(frame: Any, folder: Path) -> None:
-    saved = prepare(frame, policy(on_spark("rothko-s"))).save("out/")
+    # The k of alpha-k is asked of the written files as well: a finding of its own.
+    asked = policy(on_spark("rothko-s"), privacy=[{"alpha-k": {"alpha": 0.9, "k": 5, "of": "disease"}}])
+    saved = prepare(frame, asked).save("out/")
     assert saved.certificate.verification.holds
+    found = [one.to_dict()["requirement"] for one in saved.certificate.verification.findings]
+    assert sorted(found) == ["alpha-k", "k-anonymity"]
     assert saved.certificate.io is not None
     assert (saved.certificate.io.sample, saved.certificate.io.reads) == (ROWS, None)
 

@@ -8,8 +8,10 @@ own. Names above say nothing, and neither do those that a pattern spells out.
 from __future__ import annotations
 
 import errno
+import fnmatch
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -161,11 +163,9 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
 
 def _matches(name: str, pattern: str) -> bool:
     """Whether the name of an object fits a pattern, whose stars stop at a slash; all below what fits belongs to it."""
-    import re
-
     steps = []
     for part in pattern.split("/"):
-        sign = glob.fnmatch.translate(part).removesuffix(r"\Z").removesuffix(r"\z")  # type: ignore[attr-defined]
+        sign = fnmatch.translate(part).removesuffix(r"\Z").removesuffix(r"\z")
         steps.append(r"(?:[^/]+/)*" if part == "**" else sign.replace(".*", "[^/]*") + "/")
     return re.match("".join(steps), f"{name}/") is not None
 

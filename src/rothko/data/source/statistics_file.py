@@ -269,12 +269,13 @@ class StatisticsFile:
     def _told(self, **options: Any) -> tuple[Any, Any]:
         """What the reader gives, or one sentence; its messages may quote what it stumbles over."""
         try:
-            return self._read(**options)  # type: ignore[no-any-return]
+            table, meta = self._read(**options)
+            return table, meta
         except MemoryError:
             raise
         except UnicodeError:
             raise self._other_encoding() from None
-        except Exception as error:
+        except Exception as error:  # of ReadStat and of pyreadstat, which share no base
             if "encoding" in str(error).lower() or "character set" in str(error).lower():
                 raise self._other_encoding() from None
             raise self._damaged() from None
