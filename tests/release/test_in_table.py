@@ -18,6 +18,7 @@ import rothko as rk
 from rothko.data.source.open import open_source
 from rothko.errors import OutputError, VerificationError
 from rothko.release import targets
+from rothko.release.formats.by_database import TIMES
 from rothko.release.targets import ByAdbc, DuckTable
 from tests.command import Rothko
 from tests.databases import told
@@ -118,6 +119,35 @@ def test_the_hash_is_that_of_the_content_wherever_it_lies_and_can_be_computed_by
         "GROUP BY 1) AS rows",
     )
     assert hashes == {by_sql}
+
+
+@pytest.mark.parametrize("form", ["range", "bounds"])
+def test_what_comes_back_by_classes_is_what_comes_back_counted(
+    server: str, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    days = [None if i % 7 == 0 else date(2020, 1, 1 + i % 28) for i in range(600)]
+    costs = pa.array([i % 9 / 4 for i in range(600)])
+    table = people().drop_columns("visits").append_column("day", pa.array(days)).append_column("cost", costs)
+    release = rk.anonymize(table, **{**ASKED, "keep": ["day", "seen", "cost"]}, publish=form)
+    assert 2 * release.arrow.group_by(release.arrow.column_names).aggregate([]).num_rows > table.num_rows
+    found = {}
+    for most in (0, 1 << 22):
+        monkeypatch.setattr(targets, "LISTED", most)
+        kept: list[pa.Schema] = []
+        real = targets.PostgresTable.counted
+
+        def counted(*arguments: Any, real: Any = real, kept: list[pa.Schema] = kept) -> Any:
+            for batch in real(*arguments):
+                kept.append(batch.schema)
+                yield batch
+
+        with monkeypatch.context() as patched:
+            patched.setattr(targets.PostgresTable, "counted", counted)
+            saved = release.save(f"{server}&table=out.{form}_{most}", certificate=f"{most}.json", recoding=False)
+        found[most] = saved.certificate
+        assert (kept[0].names[-1] == TIMES) == (most == 0)
+    assert found[0].sha256 == found[1 << 22].sha256
+    assert found[0].verification.findings == found[1 << 22].verification.findings
 
 
 def test_a_table_that_is_there_stays_unless_it_may_be_replaced(out: str, folder: Path, rothko: Rothko) -> None:

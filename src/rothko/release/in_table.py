@@ -1,7 +1,8 @@
 """A release on its way to a table of a database: staged there, counted there, verified, and only then renamed.
 
 Rows are written to a private file first, sent to the database under another name, and what the database says that it
-holds comes back in their place: every different row and how often it is there. That is what is verified, so nothing
+holds comes back in their place: its classes, each with the values of its records, or every different row and how often
+it is there. That is what is verified, so nothing
 that a database does to values on their way in goes unseen. Certificate and recoding are files; they are moved into
 place when the table has its name, and just before the transaction ends.
 """
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rothko import private
@@ -87,17 +90,19 @@ class Loading(Staging):
         self._private[where] = private.make(where, private.PARTIAL)
         return self._private[where][0] / f"release{ENDING}"
 
-    def settle(self, files: Sequence[Path]) -> None:
+    def settle(self, files: Sequence[Path], shared: Sequence[str]) -> None:
         """Send the rows to the database, and take in their place what it says that it holds."""
         [file] = files
         schema = file_format(file).schema(file)
         self._table = self.place.table()
         with refused(self.place.address):
             self._table.load(file)
-            whole = schema.append(pa.field(TIMES, pa.int64()))
             counted = file.with_name(f"database{ENDING}")
-            with pq.ParquetWriter(counted, whole, write_statistics=False, store_schema=False) as writer:
-                for batch in self._table.counted(schema):
+            batches = self._table.counted(schema, shared)
+            first = next(batches, None)
+            stored = schema if first is None else first.schema
+            with pq.ParquetWriter(counted, stored, write_statistics=False, store_schema=False) as writer:
+                for batch in itertools.chain(() if first is None else (first,), batches):
                     writer.write_batch(batch)
         counted.replace(file)
 
@@ -129,21 +134,23 @@ class Loading(Staging):
 
 
 def content_hash(counted: Path) -> str:
-    """The hash of the content of a table, from its different rows and how often each is there.
+    """The hash of the content of a table, from its rows, or its different rows and how often each is there.
 
     A row is the texts of its values, with U+001F between them and nothing for a missing one. The SHA-256 of each
     different row, in hexadecimal digits, a space, and how often it is there make a line; the lines, in the order of
     their bytes, each with its end, have the hash.
     """
-    columns = len(pq.read_schema(counted)) - 1
-    values = " || chr(31) || ".join(f"coalesce(CAST(c{i} AS VARCHAR), '')" for i in range(columns))
-    names = ", ".join(f"c{i}" for i in range(columns))
+    stored = pq.read_schema(counted).names
+    columns = [f"c{i}" for i in range(len(stored))]
+    *shown, times = columns if stored[-1] == TIMES else [*columns, "1"]
+    values = ", ".join(f"coalesce(CAST({column} AS VARCHAR), '')" for column in shown)
     found = hashlib.sha256()
-    with connect(1) as connection:
+    with connect() as connection:
         lines = connection.sql(
-            f"SELECT h || ' ' || sum(times)::BIGINT || chr(10) AS line FROM (SELECT sha256({values}) AS h, times "
-            f"FROM {parquet_rows(counted)} AS t({names}, times)) GROUP BY h ORDER BY h"
+            "SELECT h || ' ' || sum(times)::BIGINT || chr(10) AS line FROM (SELECT sha256(concat_ws(chr(31), "
+            f"{values})) AS h, {times} AS times FROM {parquet_rows(counted)} AS t({', '.join(columns)})) "
+            "GROUP BY h ORDER BY h"
         )
         for batch in lines.to_arrow_reader(1 << 16):
-            found.update("".join(batch["line"].to_pylist()).encode())
+            found.update(pc.binary_join(pa.ListArray.from_arrays([0, len(batch)], batch["line"]), "")[0].as_buffer())
     return found.hexdigest()

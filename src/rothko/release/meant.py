@@ -36,6 +36,11 @@ class Meant:
     people: People | None = None
     """Whose the records are, where people are counted."""
 
+    @property
+    def shared(self) -> list[str]:
+        """Columns in which all records of a class show the same."""
+        return [column for columns in self.published.values() for column in columns]
+
     def verified(self, data: Path | pa.Table, policy: Policy, limits: Limits) -> Verification:
         """Verify, and fail closed: also when rows or columns are not those that were meant to leave."""
         self._check_schema(data)

@@ -227,7 +227,8 @@ class Release(TableRelease):
             meant = replace(self._meant(wanted.result()), schema=rows.schema, types=types)
             return meant.verified(data, policy, Limits(self._threads))
 
-        return Unverified(verify, self._certified, escaped)
+        shared = [column.name for columns in rows.published.values() for column in columns]
+        return Unverified(verify, self._certified, escaped, shared=shared)
 
     def _meant(self, wanted: Fingerprint) -> Meant:
         rows = self._rows

@@ -24,7 +24,7 @@ A certificate is a :class:`rothko.release.certificate.Sealed`: it is told the na
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -114,6 +114,8 @@ class Unverified(Generic[Certified]):
     """Of folders, which are written in parts: the hash of the list of these."""
     memory: int | None = None
     """What may be taken to read it again."""
+    shared: Sequence[str] = ()
+    """Columns in which all records of a class show the same, where that is known."""
 
 
 def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Saved[Certified]:
@@ -124,7 +126,7 @@ def save(place: Place, write: Callable[[Outgoing], Unverified[Certified]]) -> Sa
         out = Outgoing(files, timings, stage, place.recoding, pool, place.parts)
         written = write(out)
         with timed(timings, "write"):
-            stage.settle(files)
+            stage.settle(files, written.shared)
         with timed(timings, "verify"):
             # Of several files, the list of their hashes.
             lists = {file: file if place.parts is None else file / MANIFEST for file in files}

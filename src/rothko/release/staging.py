@@ -65,8 +65,14 @@ class Staging:
             temporary.chmod(0o600)
             return sha256(temporary)
 
-    def settle(self, files: Sequence[Path]) -> None:
-        """Bring data to where it is verified: files are."""
+    def settle(self, files: Sequence[Path], shared: Sequence[str]) -> None:
+        """Bring data to where it is verified: files are.
+
+        Parameters
+        ----------
+        shared
+            Columns in which all records of a class show the same.
+        """
 
     def digest(self, path: Path) -> str:
         """The hash of data."""

@@ -163,7 +163,10 @@ class StoredRelease(HeldRelease):
                 escape=policy.csv.escape_formulas, parts=out.parts, labels=self._source.labels,
             )  # fmt: skip
             self._recode(out)
-        return Unverified(lambda: written.meant.verified(data, policy, self._limits), self._certified, written.escaped)
+        return Unverified(
+            lambda: written.meant.verified(data, policy, self._limits), self._certified, written.escaped,
+            shared=written.meant.shared,
+        )  # fmt: skip
 
 
 def rewrite(

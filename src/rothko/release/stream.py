@@ -143,6 +143,7 @@ class Stream:
             lambda checked: self.certify(checked, written.loss),
             written.escaped,
             memory=self.limits.memory,
+            shared=written.meant.shared,
         )
 
     def store(self) -> StoredRelease:

@@ -1,4 +1,4 @@
-"""What a database has counted: every different row of a table once, with how often it is there.
+"""What a database has grouped: every different row of a table once, with how often it is there, or class by class.
 
 It is a private Parquet file, written twice. First the rows of a release go to it, on their way to the database; then
 what the database says that it holds comes back, by its own ``GROUP BY``, and that is verified.
@@ -20,7 +20,7 @@ from rothko.release.sql import parquet_rows
 
 ENDING = ".counted.parquet"
 TIMES = "\x1ftimes"
-"""The last column of what came back; no column of a table is called so."""
+"""The last column of what came back counted; no column of a table is called so."""
 
 
 class Counted(Parquet):
@@ -44,6 +44,8 @@ class Counted(Parquet):
         self, connection: duckdb.DuckDBPyConnection, path: Path, used: Collection[str], table: str, longest: int
     ) -> tuple[str, ...]:
         """Let it be a table of all rows, made of one that has each once."""
+        if not _is_counted(path):
+            return super().view(connection, path, used, table, longest)
         names = self.schema(path).names
         rows = parquet_rows(path)
         if not same_names(connection.sql(f"SELECT * FROM {rows} LIMIT 0").columns, [*names, TIMES]):
@@ -59,5 +61,9 @@ class Counted(Parquet):
     def condense(
         self, connection: duckdb.DuckDBPyConnection, path: Path, columns: int, table: str, longest: int
     ) -> bool:
-        """The database has."""
-        return True
+        """The database has, where it has counted."""
+        return _is_counted(path)
+
+
+def _is_counted(path: Path) -> bool:
+    return bool(pq.read_schema(path).names[-1] == TIMES)
