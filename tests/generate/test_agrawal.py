@@ -191,6 +191,36 @@ def test_noise_gives_its_share_the_other_class_and_touches_nothing_else(noise):
     assert abs((labels(clean) != labels(noisy)).mean() - noise) < 0.01
 
 
+def test_perturbation_moves_each_quantity_by_up_to_half_its_part_of_the_span():
+    """Agrawal et al. 1993: v + r p a, r uniform in -0.5 to 0.5; in whole numbers, and not beyond the range."""
+    part = 0.05
+    asked = {"function": 7, "target": "R10", "seed": 3}
+    before, after = agrawal(20_000, **asked), agrawal(20_000, perturb=part, **asked)
+    for name in ("elevel", "car", "zipcode", "class", "target"):
+        assert before[name] == after[name]
+    zipcode = before["zipcode"].to_numpy()
+    ranges = {
+        "salary": (20_000, 150_000), "commission": (10_000, 75_000), "age": (20, 80), "hyears": (1, 30),
+        "loan": (0, 500_000), "hvalue": (zipcode * 50_000, zipcode * 150_000),
+    }  # fmt: skip
+    for name, (low, high) in ranges.items():
+        old, new = (table[name].to_numpy().astype(np.int64) for table in (before, after))
+        half = part * (high - np.asarray(low)) / 2
+        assert (np.abs(new - old) <= np.rint(half) + (half % 1 == 0.5)).all()
+        changed = old != 0 if name == "commission" else np.ones(len(old), dtype=bool)
+        assert (new[~changed] == 0).all()
+        inside = changed & (old - low > half) & (high - old > half) & (half > 0)
+        assert (((new >= low) & (new <= high)) | ~changed).all()
+        steps = ((new - old) / np.maximum(half, 1e-9))[inside]
+        assert abs(steps.mean()) < 0.05
+        assert abs(steps.std() - 1 / np.sqrt(3)) < (0.05 if name not in {"age", "hyears"} else 0.35)
+
+
+def test_perturbed_records_do_not_hang_on_how_many_there_are():
+    assert agrawal(70_000, perturb=0.05).slice(0, 66_000) == agrawal(66_000, perturb=0.05)
+    assert agrawal(100, perturb=0.05, function=None) == agrawal(100, perturb=0.05).select(ATTRIBUTES)
+
+
 def test_noise_of_one_turns_every_label():
     assert (labels(agrawal(1_000)) != labels(agrawal(1_000, noise=1.0))).all()
 
@@ -294,6 +324,8 @@ def test_the_target_keeps_its_constants_when_those_of_the_class_vary():
         (10, {"target": "R8"}, "'R8'.* R7 or R10"),
         (10, {"noise": -0.1}, "noise .* -0.1"),
         (10, {"noise": 1.5}, "noise .* 1.5"),
+        (10, {"perturb": -0.1}, "perturb .* -0.1"),
+        (10, {"perturb": float("nan")}, "perturb .* nan"),
         (10, {"noise": float("nan")}, "noise .* nan"),
         (10, {"seed": -1}, "seed .* -1"),
         (10, {"constants": "any"}, "constants .* 'any'"),

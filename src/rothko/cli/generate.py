@@ -47,6 +47,9 @@ def agrawal(
         str | None, typer.Option("--target", help="A number to predict: R7 or R10.", show_default=False)
     ] = None,
     noise: Annotated[float, typer.Option("--noise", help="Share of labels that are turned over.")] = 0.0,
+    perturb: Annotated[
+        float, typer.Option("--perturb", help="Move quantities by up to half of this part of their span.")
+    ] = 0.0,
     random_constants: Annotated[
         bool, typer.Option("--random-constants", help="Draw the function's constants.")
     ] = False,
@@ -67,6 +70,7 @@ def agrawal(
         function=function,
         target=cast(Literal["R7", "R10"] | None, target),
         noise=noise,
+        perturb=perturb,
         constants="random" if random_constants else None,
         seed=seed,
     )

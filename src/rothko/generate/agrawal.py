@@ -11,6 +11,12 @@ values of 4 bytes in all where the paper reports an AV group of 8.1 MB.
 Rows are drawn in blocks of 65,536, each from its own random stream and always in full. Hence the
 first m rows are the same however many are asked for, a table of any size can be streamed, and the
 attributes do not depend on the function, the target or the noise.
+
+Perturbation makes the borders of the classes fuzzy (Agrawal et al. 1993): after class and target
+are told, a value v of an attribute whose values span a becomes v + r · p · a, with r uniform in
+-0.5 to 0.5. Education, car and zip code are no quantities and stay, as does a commission of 0; what
+a home is worth spans 100,000 dollars for each step of its zip code. What falls out of the range of
+Table I is put on its edge, of which the papers say nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +42,9 @@ BLOCK = 65_536
 
 AGE: Interval = (20, 80)
 SALARY: Interval = (20_000, 150_000)
+COMMISSION: Interval = (10_000, 75_000)
+"""Of those who have one."""
+HYEARS: Interval = (1, 30)
 LOAN: Interval = (0, 500_000)
 INCOME: Interval = (30_000, 150_000)
 """salary + commission: a commission of at least 10,000 comes with every salary below 75,000."""
@@ -67,16 +76,35 @@ def _draw(stream: np.random.Generator) -> People:
         return stream.integers(low, high, size=BLOCK, dtype=np.int32, endpoint=True)
 
     salary = uniform(*SALARY)
-    commission = np.where(salary >= 75_000, np.int32(0), uniform(10_000, 75_000))
+    commission = np.where(salary >= 75_000, np.int32(0), uniform(*COMMISSION))
     age = uniform(*AGE)
     elevel = uniform(0, 4)
     car = uniform(1, 20)
     zipcode = uniform(0, 9)
     h = stream.uniform(0.5, 1.5, size=BLOCK)
     hvalue = np.rint(zipcode * h * 100_000).astype(np.int32)
-    hyears = uniform(1, 30)
+    hyears = uniform(*HYEARS)
     loan = uniform(*LOAN)
     return People(salary, commission, age, elevel, car, zipcode, hvalue, hyears, loan)
+
+
+def _perturbed(people: People, part: float, stream: np.random.Generator) -> People:
+    """Move every quantity at random, by up to half of this part of its span."""
+
+    def moved(values: Ints, low: int | Ints, high: int | Ints) -> Ints:
+        steps = stream.uniform(-0.5, 0.5, size=BLOCK) * part * (np.asarray(high, dtype=np.float64) - low)
+        return np.clip(np.rint(values + steps), low, high).astype(np.int32)
+
+    home = people.zipcode * np.int32(50_000)
+    return replace(
+        people,
+        salary=moved(people.salary, *SALARY),
+        commission=np.where(people.commission == 0, np.int32(0), moved(people.commission, *COMMISSION)),
+        age=moved(people.age, *AGE),
+        hvalue=moved(people.hvalue, home, 3 * home),
+        hyears=moved(people.hyears, *HYEARS),
+        loan=moved(people.loan, *LOAN),
+    )
 
 
 # ── The constants of the functions
@@ -273,13 +301,14 @@ def agrawal(
     function: int | None = 2,
     target: Literal["R7", "R10"] | None = None,
     noise: float = 0.0,
+    perturb: float = 0.0,
     constants: Literal["random"] | AgeGroups | Disposable | None = None,
     seed: int = 0,
 ) -> pa.Table:
     """Generate a table of n synthetic people.
 
     The first m rows are the same for every n ≥ m, and the attributes are the same for every function,
-    target, noise and constants.
+    target, noise and constants. Classes and targets are the same with and without perturbation.
 
     Parameters
     ----------
@@ -291,6 +320,9 @@ def agrawal(
         The regression target, R7 or R10, that fills the column `target`, in whole dollars.
     noise
         The chance of each record, independently, to get the other class.
+    perturb
+        The perturbation factor p: after class and target are told, every quantity moves at random by up to p/2 of what
+        its values span.
     constants
         None for those of the papers; ``"random"`` for `random_constants` with the same seed; or an object
         from `random_constants`, so that tables with different seeds (training, testing) share them.
@@ -303,7 +335,7 @@ def agrawal(
     >>> agrawal(100, function=2, target="R7", seed=1) == people.slice(0, 100)
     True
     """
-    return pa.Table.from_batches(_blocks(n, function, target, noise, constants, seed))
+    return pa.Table.from_batches(_blocks(n, function, target, noise, perturb, constants, seed))
 
 
 def agrawal_batches(
@@ -313,6 +345,7 @@ def agrawal_batches(
     function: int | None = 2,
     target: Literal["R7", "R10"] | None = None,
     noise: float = 0.0,
+    perturb: float = 0.0,
     constants: Literal["random"] | AgeGroups | Disposable | None = None,
     seed: int = 0,
 ) -> Iterator[pa.RecordBatch]:
@@ -324,17 +357,20 @@ def agrawal_batches(
     [100, 100, 50]
     """
     check_count(batch, "batch")
-    return rebatch(_blocks(n, function, target, noise, constants, seed), batch)
+    return rebatch(_blocks(n, function, target, noise, perturb, constants, seed), batch)
 
 
 def _blocks(
-    n: int, function: int | None, target: str | None, noise: float, constants: str | Constants | None, seed: int
-) -> Iterator[pa.RecordBatch]:
+    n: int, function: int | None, target: str | None, noise: float, perturb: float,
+    constants: str | Constants | None, seed: int,
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
     """Draw the table block by block, after checking at once what was asked."""
     check_count(n, "n")
     check_seed(seed)
     if not 0 <= noise <= 1:
         raise InputError(f"noise is a share of the records, between 0 and 1, not {noise}.")
+    if not 0 <= perturb <= 1:
+        raise InputError(f"perturb is a part of what an attribute's values span, between 0 and 1, not {perturb}.")
     if target is not None and target not in _TARGETS:
         raise InputError(f"There is no regression target {target!r}: choose R7 or R10.")
     if function is None and (noise or constants is not None):
@@ -344,7 +380,11 @@ def _blocks(
     def draw(index: int) -> pa.RecordBatch:
         stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, index)))
         people = _draw(stream)
-        columns = {field.name: pa.array(getattr(people, field.name)) for field in fields(people)}
+        shown = people
+        if perturb:
+            steps = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, index)))
+            shown = _perturbed(people, perturb, steps)
+        columns = {field.name: pa.array(getattr(shown, field.name)) for field in fields(shown)}
         if function is not None:
             in_a = _FUNCTIONS[function](people, chosen)
             if noise:
