@@ -22,9 +22,10 @@ from experiments.data import Dataset
 from rothko.data.encode import rank
 from rothko.data.source.open import open_source
 from rothko.flow import in_memory
-from rothko.learn.evaluate import deal, paired_t_test
+from rothko.learn.folds import deal
 from rothko.learn.models import MODELS
 from rothko.learn.regions import Form, Original, Regions, as_numbers, place
+from rothko.learn.scores import paired_t_test
 from rothko.policy.policy import Policy
 from rothko.workload import Classify
 

@@ -18,10 +18,12 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 import rothko as rk
 from rothko.data.source.source import Source
 from rothko.generate.agrawal import agrawal
-from rothko.learn import evaluate as protocol
-from rothko.learn.evaluate import deal, evaluate, paired_t_test, recode
+from rothko.learn import folds
+from rothko.learn.evaluate import evaluate, recode
+from rothko.learn.folds import deal
 from rothko.learn.models import MODELS
 from rothko.learn.regions import Original
+from rothko.learn.scores import paired_t_test
 from rothko.workload import Classify, Regress
 
 QUASI = [name for name in agrawal(1).column_names if name != "class"]
@@ -46,8 +48,8 @@ def test_the_recoding_never_sees_the_test_part(monkeypatch: pytest.MonkeyPatch) 
         seen.append(source.read())
         return in_memory(source, *arguments, **more)
 
-    in_memory = protocol.in_memory
-    monkeypatch.setattr(protocol, "in_memory", watched)
+    in_memory = folds.in_memory
+    monkeypatch.setattr(folds, "in_memory", watched)
     table = people().append_column("number", pa.array(range(300)))
     asked = policy()
     asked = asked.but(columns={**asked.columns, "number": {"role": "keep"}})

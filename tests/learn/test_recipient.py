@@ -12,9 +12,10 @@ import pytest
 
 import rothko as rk
 from rothko.data.source.source import Source
-from rothko.learn import evaluate as protocol
+from rothko.learn import folds
 from rothko.learn.encoding import Encoding, Labels, Numbers
-from rothko.learn.evaluate import deal, evaluate
+from rothko.learn.evaluate import evaluate
+from rothko.learn.folds import deal
 from rothko.learn.recipient import Released
 from rothko.learn.regions import Original
 from rothko.methods import METHODS
@@ -136,8 +137,8 @@ def test_the_release_never_sees_the_test_part(monkeypatch: pytest.MonkeyPatch) -
         seen.append(source.read())
         return in_memory(source, *arguments, **more)
 
-    in_memory = protocol.in_memory
-    monkeypatch.setattr(protocol, "in_memory", watched)
+    in_memory = folds.in_memory
+    monkeypatch.setattr(folds, "in_memory", watched)
     table = people()
     evaluate(table, policy("hilbert"), models=["tree"], folds=3, threads=1)
     fold = deal(np.unique(table["ill"].to_pylist(), return_inverse=True)[1], 240, 3, seed=0)

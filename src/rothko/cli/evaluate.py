@@ -14,7 +14,7 @@ from rothko.errors import PolicyError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rothko.learn.evaluate import Evaluation
+    from rothko.learn.scores import Evaluation
     from rothko.policy.policy import Policy
 
 SIGNIFICANT = 0.05
