@@ -17,7 +17,8 @@ import pytest
 import rothko as rk
 from rothko.errors import OutputError
 from rothko.release import commit
-from rothko.release.place import Place, claim_files
+from rothko.release.claims import claim_files
+from rothko.release.place import Place
 from rothko.release.recoding import recoding
 from rothko.release.staging import staging
 

@@ -174,7 +174,8 @@ def anonymize(
     from rothko.policy.decided import method_for
     from rothko.policy.draft import as_policy
     from rothko.policy.opened import where_it_lies
-    from rothko.release.place import claim_files, place_of
+    from rothko.release.claims import claim_files
+    from rothko.release.place import place_of
     from rothko.release.rerun import Run
     from rothko.release.staging import staging
 

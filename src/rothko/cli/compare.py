@@ -214,7 +214,7 @@ def _one(option: str, values: list[int]) -> int | None:
 
 def _targets(out: str, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
     """The files that a comparison may have, checked before any work is done."""
-    from rothko.release.place import claim_files, claim_folder
+    from rothko.release.claims import claim_files, claim_folder
 
     if out.lower().endswith(".html"):
         return claim_files([out], overwrite=overwrite, inputs=read)

@@ -45,7 +45,7 @@ def draft(
     from rothko.cli import console
     from rothko.mistakes import some_of
     from rothko.policy.draft import draft as propose
-    from rothko.release.place import claim_files
+    from rothko.release.claims import claim_files
     from rothko.release.staging import staging
 
     csv = text.options()

@@ -186,8 +186,8 @@ def _write(
         Those that a name may have, where not every format of a table will do.
     """
     from rothko.cli import console
+    from rothko.release.claims import claim_files
     from rothko.release.formats.table import ENDINGS
-    from rothko.release.place import claim_files
     from rothko.release.staging import staging
     from rothko.release.write import explained, write_batches
 

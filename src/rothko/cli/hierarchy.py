@@ -91,7 +91,7 @@ def export(
     """
     from rothko.cli import console
     from rothko.policy.hierarchy_file import TREES, written_hierarchy
-    from rothko.release.place import claim_files
+    from rothko.release.claims import claim_files
     from rothko.release.staging import staging
 
     claim = claim_files([out], overwrite=overwrite, inputs=files(data), endings=(".csv", *TREES))
@@ -150,7 +150,7 @@ def put_in(
     from rothko.policy.edit import put
     from rothko.policy.hierarchy_file import read_hierarchy, spec_of
     from rothko.policy.policy import Policy
-    from rothko.release.place import claim_files
+    from rothko.release.claims import claim_files
     from rothko.release.staging import staging
 
     before = Policy.load(policy)

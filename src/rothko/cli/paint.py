@@ -62,7 +62,7 @@ def paint(
     from rothko.cli import console
     from rothko.plots import png
     from rothko.release.certificate import SET_FORMAT
-    from rothko.release.place import claim_files
+    from rothko.release.claims import claim_files
     from rothko.report.forms import FORMS, Drawing
     from rothko.report.released import find_release
 

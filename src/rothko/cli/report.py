@@ -147,7 +147,8 @@ def _of_sets(release: Path, shared: _Shared, text: options.TextFile, of_tables: 
 
 def _claim(release: Path, data: Path, out: str | None, audience: str, overwrite: bool, read: list[Path]) -> Claim:
     """The names of a report, looked at before any work is done."""
-    from rothko.release.place import claim_files, claim_folder, report_files, steward_folder
+    from rothko.release.claims import claim_files, claim_folder
+    from rothko.release.names import report_files, steward_folder
 
     if out is not None:
         return claim_files([out, Path(out).with_suffix(".json")], overwrite=overwrite, inputs=read, endings=(".html",))

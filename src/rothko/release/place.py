@@ -1,43 +1,44 @@
 """Where a release goes: every name that it may use, and what stood there before.
 
 A release at a place has data, a certificate, sometimes a second table and a report, and a recoding, which is not for
-publication and lies in a folder of its own. All names are looked at before any work is done. What belongs to an older
-release at the place goes; what its certificate does not list, or what has other bytes by now, is somebody else's.
+publication and lies in a folder of its own. All names (:mod:`rothko.release.names`) are claimed before any work is
+done (:mod:`rothko.release.claims`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
-from rothko import json_text, private
 from rothko.data.address import Store, address, is_store
 from rothko.data.source.database.url import is_database, read_address, shown
 from rothko.data.source.formats import ending_like
 from rothko.data.source.listing import paths_at
-from rothko.errors import OutputError, unreadable_name
+from rothko.errors import OutputError
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
-from rothko.release.commit import state
-from rothko.release.digest import sha256
-from rothko.release.formats.table import ENDINGS, refuse_names
+from rothko.release.claims import check_writable, claim_release
+from rothko.release.formats.table import refuse_names
 from rothko.release.in_table import InTable
+from rothko.release.names import (
+    RECODING,
+    certificate_of,
+    file_or_folder,
+    large_files,
+    named_file,
+    no_stream,
+    recoding_file,
+    recoding_place,
+    report_files,
+    sensitive_of,
+)
 from rothko.release.objects import InStore
 from rothko.release.parts import check_parts
 from rothko.release.staging import Claim, Staging, staging
-from rothko.release.write import explained
-
-LINE_ENDINGS = (".txt", ".dat", ".txt.gz", ".dat.gz")
-"""Of sets, a record a line."""
-RECODING = "recoding.json"
-"""The name of a recoding in its folder."""
-LARGE_ENDINGS = (".tree.parquet", ".classes.parquet")
-"""Of the files beside it, where it is large."""
 
 
 class Reported(Protocol):
@@ -129,13 +130,13 @@ class Place:
         reporter
             What makes it; without one there is none.
         """
-        out, folder = _file_or_folder(out)
+        out, folder = file_or_folder(out)
         data = out if folder is None else folder / f"release{suffix}"
         store = Store.of(out) if is_store(out) else None
         if store is not None and recoding is True:
             recoding = False
         own = recoding_place(out if folder is not None else data)
-        asked = own if isinstance(recoding, bool) else recoding_file(_no_stream(recoding))
+        asked = own if isinstance(recoding, bool) else recoding_file(no_stream(recoding))
         certificate = certificate_of(data, folder)
         tables = (data, sensitive_of(data)) if two_tables else (data,)
         reports = report_files(data, folder)
@@ -155,11 +156,11 @@ class Place:
             place = InStore(store, tuple(dict.fromkeys((*names, *reports))), certificate, overwrite)
             place.check()
             return cls(tables, certificate, None if recoding is False else asked, Claim(), told, place)
-        claim = _claim(names, certificate, data, (asked, own), reports, overwrite, tuple(inputs), in_parts=in_parts)
-        _writable(data.parent, make=folder is not None)
+        claim = claim_release(names, certificate, data, (asked, own), reports, overwrite, inputs, in_parts=in_parts)
+        check_writable(data.parent, make=folder is not None)
         if recoding is not False:
             try:
-                _writable(asked.parent, make=asked.name == RECODING)
+                check_writable(asked.parent, make=asked.name == RECODING)
             except OutputError as error:
                 hint = (
                     f"put the recoding elsewhere with {said('--recoding')}, or leave it out with "
@@ -191,19 +192,19 @@ class Place:
         stem = re.sub(r"[^\w.-]+", "_", address.table[-1])
         named = Path(f"{stem}.certificate.json") if certificate is None else named_file(certificate)
         own = recoding_place(Path(f"{stem}.parquet"))
-        asked = own if isinstance(recoding, bool) else recoding_file(_no_stream(recoding))
-        claim = _claim(
+        asked = own if isinstance(recoding, bool) else recoding_file(no_stream(recoding))
+        claim = claim_release(
             [named, asked, *large_files(asked)],
             named,
             Path(f"{stem}.parquet"),
             (asked, own),
             (),
             overwrite,
-            tuple(inputs),
+            inputs,
         )
-        _writable(named.parent)
+        check_writable(named.parent)
         if recoding is not False:
-            _writable(asked.parent, make=asked.name == RECODING)
+            check_writable(asked.parent, make=asked.name == RECODING)
         table = InTable(address, Path(shown(out)), overwrite)
         table.check()
         return cls((table.target,), named, None if recoding is False else asked, claim, in_table=table)
@@ -234,8 +235,8 @@ class Place:
             place = InStore(Store.of(data), tuple(names), certificate, overwrite)
             place.check()
             return cls((data,), certificate, None, Claim(), told, place)
-        claim = _claim(names, certificate, data, (own,), reports, overwrite, tuple(inputs), in_parts=in_parts)
-        _writable(data.parent)
+        claim = claim_release(names, certificate, data, (own,), reports, overwrite, inputs, in_parts=in_parts)
+        check_writable(data.parent)
         return cls((data,), certificate, None, claim, told)
 
     @property
@@ -334,274 +335,5 @@ def _refuse_inside(out: Path, folder: Path) -> None:
         raise OutputError(f"{str(out)!r} lies in the folder that is read, {str(folder)!r}; choose another place.")
 
 
-def claim_files(
-    paths: Iterable[str | Path],
-    *,
-    overwrite: bool,
-    inputs: Iterable[Path] = (),
-    endings: tuple[str, ...] | None = None,
-) -> Claim:
-    """Names of single files in folders that are there, looked at before any work is done.
-
-    Parameters
-    ----------
-    endings
-        Those that the first name, that of the data, may have; any where it is None.
-    """
-    names, inputs = [named_file(path) for path in paths], tuple(inputs)
-    if len({name.absolute() for name in names}) < len(names):
-        raise OutputError(f"Two files cannot be written to one name ({names[0].name}); choose another for one of them.")
-    if endings is not None and not names[0].name.lower().endswith(endings):
-        raise OutputError(f"{names[0].name} has an ending that rothko does not write; it writes {', '.join(endings)}.")
-    for path in names:
-        _free(path, overwrite, inputs)
-        _writable(path.parent)
-    return Claim({path: state(path) for path in names})
-
-
-def claim_folder(folder: str | Path, names: Iterable[str], *, overwrite: bool, inputs: Iterable[Path] = ()) -> Claim:
-    """Names in a folder that is there or can be made; what stands there goes, whether or not it is replaced."""
-    folder = _no_stream(folder)
-    with explained(folder):
-        if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{str(folder)!r} is a file; name a folder.")
-    paths, inputs = [folder / name for name in names], tuple(inputs)
-    for path in paths:
-        _free(path, overwrite, inputs)
-    _writable(folder, make=True)
-    before = {path: state(path) for path in paths}
-    return Claim(before, tuple(path for path, there in before.items() if there is not None))
-
-
-# ── Names
-
-
-class Names(NamedTuple):
-    """Where the files of a release are looked for."""
-
-    data: Path
-    certificate: Path
-    private: Path
-    """The folder of what is not for publication."""
-
-
-def names_at(out: str | Path, source: Path | None) -> Names:
-    """Where a release of a table goes, or is since an earlier run; nothing is looked at but whether a folder is there.
-
-    >>> [path.as_posix() for path in names_at("release/", Path("people.csv"))]
-    ['release/release.csv', 'release/certificate.json', 'release-recoding']
-    """
-    path, folder = _file_or_folder(out)
-    files = () if source is None else paths_at(source)
-    data = path if folder is None else folder / f"release{ending_like(files[0] if files else None)}"
-    own = recoding_place(path if folder is not None else data)
-    return Names(data, certificate_of(data, folder), own.parent)
-
-
-def stem_of(data: Path) -> str:
-    """The name of a data file without its ending.
-
-    >>> stem_of(Path("out/baskets.txt.gz"))
-    'baskets'
-    """
-    found = [ending for ending in (*ENDINGS, *LINE_ENDINGS) if data.name.lower().endswith(ending)]
-    return data.name[: -max(map(len, found))] if found else data.name
-
-
-def certificate_of(data: Path, folder: Path | None) -> Path:
-    """Where the certificate goes: into the folder that was asked for, or beside the file under its name."""
-    return data.with_name(f"{stem_of(data)}.certificate.json") if folder is None else folder / "certificate.json"
-
-
-def report_files(data: Path, folder: Path | None) -> tuple[Path, Path]:
-    """Where the page of a report goes and what is drawn in it: into the folder, or beside the file under its name.
-
-    >>> [path.name for path in report_files(Path("out/people.csv"), None)]
-    ['people.report.html', 'people.report.json']
-    """
-    page = data.with_name(f"{stem_of(data)}.report.html") if folder is None else folder / "report.html"
-    return page, page.with_suffix(".json")
-
-
-def steward_folder(out: Path) -> Path:
-    """Where the report goes that is not for publication: a folder of its own, as for a recoding.
-
-    >>> steward_folder(Path("out/people.csv")).as_posix(), steward_folder(Path("release")).as_posix()
-    ('out/people-steward', 'release-steward')
-    """
-    named = out if out.name not in ("", "..") else out.resolve()
-    return named.parent / f"{stem_of(named) or 'release'}-steward"
-
-
-def sensitive_of(data: Path) -> Path:
-    """Where the sensitive table goes that belongs to a table of quasi-identifiers.
-
-    >>> sensitive_of(Path("out/release.csv")).name
-    'release_sensitive.csv'
-    """
-    return data.with_name(f"{data.stem}_sensitive{data.suffix}")
-
-
-def recoding_place(out: Path) -> Path:
-    """Where the recoding of a release goes by default: into a folder of its own, so that the other can be shared.
-
-    >>> recoding_place(Path("out/people.csv")).as_posix(), recoding_place(Path("release")).as_posix()
-    ('out/people-recoding/recoding.json', 'release-recoding/recoding.json')
-    """
-    named = out if out.name not in ("", "..") else out.resolve()
-    return named.parent / f"{stem_of(named) or 'release'}-recoding" / RECODING
-
-
-def recoding_file(path: Path) -> Path:
-    """The JSON file of a recoding that is named by its file or its folder."""
-    return path / RECODING if path.is_dir() or (path.suffix != ".json" and not path.exists()) else path
-
-
-def large_files(path: Path) -> tuple[Path, Path]:
-    """The Parquet files beside the JSON of a large recoding: its tree, and what its classes publish."""
-    tree, classes = LARGE_ENDINGS
-    return path.with_suffix(tree), path.with_suffix(classes)
-
-
-def named_file(path: str | Path) -> Path:
-    """The file that is asked for, where it can be none but a file.
-
-    >>> named_file("out/people.csv").name
-    'people.csv'
-    """
-    if _is_folder(path):
-        raise OutputError(f"{str(path)!r} is a folder; name a file in it.")
-    return _no_stream(path)
-
-
-def _file_or_folder(out: str | Path) -> tuple[Path, Path | None]:
-    """What is asked for, and the folder where it is one."""
-    path, folder = _no_stream(out), _is_folder(out)
-    if not folder and path.name.lower().endswith(ENDINGS):
-        return path, None
-    with explained(path):
-        there = path.is_dir()
-        if path.exists() and not there:
-            raise OutputError(f"{str(path)!r} is a file; name a folder, or a file with one of {', '.join(ENDINGS)}.")
-    if path.suffix and not there and not folder:
-        raise OutputError(
-            f"{path.name} has an ending that rothko does not write; it writes {', '.join(ENDINGS)}, or a folder, which "
-            f"ends in a slash: '{path}/'."
-        )
-    return path, path
-
-
-def _is_folder(path: str | Path) -> bool:
-    """Whether it is written as a folder: a path that pathlib has seen is not any more."""
-    return isinstance(path, str) and path.endswith(("/", os.sep))
-
-
-def _no_stream(path: str | Path) -> Path:
-    if str(path) == "-":
-        raise OutputError(
-            "Nothing is written to standard output (-): files are verified and complete before anybody sees them; name "
-            "a file."
-        )
-    return Path(path)
-
-
 def _bucket(path: Path) -> str:
     return address(path).split("/")[2] if is_store(path) else ""
-
-
-# ── What stands there
-
-
-def _claim(
-    names: list[Path],
-    certificate: Path,
-    data: Path,
-    recodings: tuple[Path, ...],
-    reports: tuple[Path, ...],
-    overwrite: bool,
-    inputs: tuple[Path, ...],
-    *,
-    in_parts: bool = False,
-) -> Claim:
-    """The names of a release, and what of an older one at the same place goes with it."""
-    for path in names:
-        _free(path, overwrite, inputs, may_be_folder=in_parts and path == data)
-    old = [path for path in _older(certificate, data, recodings, reports) if path != data]
-    for path in old:
-        _free(path, overwrite, inputs)
-    return Claim({path: state(path) for path in (*names, *old)}, tuple(old))
-
-
-def _older(certificate: Path, data: Path, recodings: Iterable[Path], reports: Iterable[Path]) -> Iterator[Path]:
-    """What an older release consists of besides its certificate: what that lists, if its bytes are still the same.
-
-    Only names that a release at this place can have are looked for, whatever the certificate says.
-    """
-    about = _listed(certificate)
-    known = {**_hashes(about.get("files")), **_hashes({about.get("file"): about.get("file_sha256")})}
-    stem, endings = stem_of(data), (*ENDINGS, *LINE_ENDINGS)
-    mine = {*endings, *(f"_sensitive{ending}" for ending in endings)}
-    for name, digest in known.items():
-        path = data.with_name(name) if name.startswith(stem) and name[len(stem) :].lower() in mine else None
-        if path is not None and (path == data or _holds(path, digest)):
-            yield path
-    hidden = _hashes(about.get("recoding"))
-    for path in dict.fromkeys(path for one in recodings for path in (one, *large_files(one))):
-        if path.name in hidden and _holds(path, hidden[path.name]):
-            yield path
-    certified = about.get("file_sha256")
-    if isinstance(certified, str):
-        yield from (path for path in reports if _tells_of(path, certified))
-
-
-def _listed(certificate: Path) -> Mapping[object, object]:
-    """An older certificate; nothing where there is none that can be read."""
-    try:
-        found = json_text.parse(certificate.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _hashes(listed: object) -> dict[str, str]:
-    items = listed.items() if isinstance(listed, dict) else ()
-    return {name: digest for name, digest in items if isinstance(name, str) and isinstance(digest, str)}
-
-
-def _holds(path: Path, digest: str) -> bool:
-    with contextlib.suppress(OSError):
-        return path.is_file() and not path.is_symlink() and sha256(path) == digest
-    return False
-
-
-def _tells_of(report: Path, digest: str) -> bool:
-    """Whether a file is the report of a release with this hash: it says so near its beginning."""
-    with contextlib.suppress(OSError):
-        if report.is_file() and not report.is_symlink():
-            with report.open("rb") as file:
-                return digest.encode() in file.read(4096)
-    return False
-
-
-def _free(path: Path, overwrite: bool, inputs: Iterable[Path], *, may_be_folder: bool = False) -> None:
-    wrong = unreadable_name(path.absolute())
-    if wrong is not None:
-        raise OutputError(wrong)
-    with explained(path):
-        if path.is_dir() and not may_be_folder:
-            raise OutputError(f"{str(path)!r} is a folder.")
-        there = state(path) is not None
-        for read in inputs if path.exists() else ():
-            if read.exists() and path.samefile(read):
-                raise OutputError(f"The output is the input: {str(read)!r} is read; choose another name.")
-        if there and not overwrite:
-            raise OutputError(f"{str(path)!r} exists; use {said('--overwrite', True)} to replace it.")
-
-
-def _writable(folder: Path, *, make: bool = False) -> None:
-    """Refuse a folder that cannot be written to, or that is not there unless it may be made."""
-    if not make and not folder.is_dir():
-        raise OutputError(f"There is no folder {str(folder)!r}.")
-    with explained(folder):
-        there = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
-        private.remove(*private.make(there, private.PARTIAL), os.getpid())

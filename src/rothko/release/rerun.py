@@ -24,8 +24,8 @@ from rothko.errors import InputError, OutputError
 from rothko.policy.policy import Policy
 from rothko.release.certificate import versions
 from rothko.release.digest import sha256
+from rothko.release.names import names_at
 from rothko.release.parts import MANIFEST
-from rothko.release.place import names_at
 from rothko.release.write import explained
 
 RECORD = "made-from.json"

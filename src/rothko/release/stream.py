@@ -37,8 +37,9 @@ from rothko.release.large_class import Shuffle, Sums, add_up, publish_class
 from rothko.release.loss import Loss
 from rothko.release.meant import Meant
 from rothko.release.measured import NewMeter
+from rothko.release.names import RECODING
 from rothko.release.people import Growing
-from rothko.release.place import RECODING, Place, place_of
+from rothko.release.place import Place, place_of
 from rothko.release.publish import Published, publish
 from rothko.release.recoding.branches import Branches
 from rothko.release.rows import Rows, assemble, columns_of, random_order

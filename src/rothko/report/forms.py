@@ -11,7 +11,8 @@ from rothko.plots.palette import DARK, LIGHT, style
 from rothko.plots.panels import arranged
 from rothko.plots.png import png
 from rothko.plots.svg import drawn
-from rothko.release.place import claim_files, named_file
+from rothko.release.claims import claim_files
+from rothko.release.names import named_file
 from rothko.release.staging import Claim, staging
 from rothko.release.write import explained
 from rothko.report import page

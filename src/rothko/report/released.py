@@ -25,8 +25,8 @@ from rothko.release.certificate import FORMAT, SET_FORMAT
 from rothko.release.check import published_in
 from rothko.release.digest import sha256
 from rothko.release.formats.table import ENDINGS
+from rothko.release.names import LINE_ENDINGS, certificate_of
 from rothko.release.parts import MANIFEST
-from rothko.release.place import LINE_ENDINGS, certificate_of
 from rothko.release.release import TableRelease
 from rothko.release.save import Staged
 from rothko.release.sql import Limits

@@ -19,7 +19,8 @@ from rothko.mistakes import said
 from rothko.plots.model import Picture, dump
 from rothko.policy.draft import as_policy
 from rothko.policy.policy import Policy
-from rothko.release.place import claim_files, named_file
+from rothko.release.claims import claim_files
+from rothko.release.names import named_file
 from rothko.release.staging import Claim, staging
 from rothko.report import figures, page, public
 from rothko.report.painting import paint

@@ -18,7 +18,7 @@ from rothko.errors import InputError
 from rothko.mistakes import said
 from rothko.progress import count_threads
 from rothko.release.certificate import SET_FORMAT
-from rothko.release.place import LINE_ENDINGS
+from rothko.release.names import LINE_ENDINGS
 from rothko.release.save import Staged
 from rothko.release.sql import connect
 from rothko.release.verify import open_table, with_long_lines

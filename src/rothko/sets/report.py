@@ -12,7 +12,7 @@ from typing import Any
 from rothko.metrics.risk import THRESHOLD, risk
 from rothko.metrics.told import number
 from rothko.privacy import KAnonymity
-from rothko.release.place import LINE_ENDINGS
+from rothko.release.names import LINE_ENDINGS
 from rothko.release.sql import literal
 from rothko.report import page
 from rothko.report.figures import class_sizes

@@ -20,7 +20,7 @@ from rothko.errors import VerificationError
 from rothko.privacy import K1Anonymity, KAnonymity
 from rothko.privacy.statistics import Statistics
 from rothko.progress import each
-from rothko.release.place import LINE_ENDINGS
+from rothko.release.names import LINE_ENDINGS
 from rothko.release.sql import connect
 from rothko.release.verify import Finding, Verification, open_table, with_long_lines
 from rothko.sets.publish import Shown

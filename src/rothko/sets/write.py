@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from rothko.errors import InputError, OutputError
 from rothko.mistakes import said
 from rothko.release.formats.arrow import OPTIONS
+from rothko.release.names import LINE_ENDINGS, named_file
 from rothko.release.parts import READ_BY_SPARK, check_ending
-from rothko.release.place import LINE_ENDINGS, Place, Reporter, named_file
+from rothko.release.place import Place, Reporter
 from rothko.release.write import explained
 from rothko.sets.records import Records
 

@@ -23,9 +23,10 @@ from rothko.engines.plan import BASELINE, as_bytes, available_memory
 from rothko.errors import VerificationError
 from rothko.policy.opened import opened
 from rothko.privacy.kanonymity import KAnonymity
+from rothko.release.claims import claim_files
 from rothko.release.formats.table import ENDINGS
 from rothko.release.meant import Meant
-from rothko.release.place import LARGE_ENDINGS, claim_files, named_file, recoding_file
+from rothko.release.names import LARGE_ENDINGS, named_file, recoding_file
 from rothko.release.publish import ROOT
 from rothko.release.recoding.recoding import Recoding
 from rothko.release.sql import Limits, connect

@@ -20,7 +20,7 @@ from rothko.data.line import Line
 from rothko.engines.growing import TableFile, Tables
 from rothko.methods.classes import Cuts
 from rothko.policy.policy import Policy
-from rothko.release.place import large_files
+from rothko.release.names import large_files
 from rothko.release.publish import Published
 from rothko.release.recoding import document, recoding
 from rothko.release.recoding.attribute import Attribute

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rothko import json_text
 from rothko.policy.policy import Policy
-from rothko.release.place import large_files
+from rothko.release.names import large_files
 from rothko.release.publish import ROOT, Published
 from rothko.release.recoding.attribute import Attribute
 from rothko.release.recoding.checks import AbsentError, listed, numbers, sound, text

@@ -37,7 +37,8 @@ from rothko.errors import InputError, PolicyError, RothkoError
 from rothko.methods.classes import ColumnClasses, Cuts, TreeClasses
 from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
-from rothko.release.place import LARGE_ENDINGS, claim_files, large_files, recoding_file
+from rothko.release.claims import claim_files
+from rothko.release.names import LARGE_ENDINGS, large_files, recoding_file
 from rothko.release.publish import Published
 from rothko.release.rebuilt import rebuilt
 from rothko.release.recoding.attribute import Attribute

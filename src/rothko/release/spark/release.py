@@ -26,8 +26,9 @@ from rothko.release.certificate import Certificate
 from rothko.release.digest import sha256
 from rothko.release.loss import Loss
 from rothko.release.measured import Meter, NewMeter
+from rothko.release.names import RECODING
 from rothko.release.parts import MANIFEST, check_ending
-from rothko.release.place import RECODING, Place, place_of
+from rothko.release.place import Place, place_of
 from rothko.release.recoding.document import copied
 from rothko.release.release import HEAD
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
