@@ -41,7 +41,8 @@ from rothko.mistakes import said
 from rothko.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
-    from rothko.kernels.topdown import Groups, Records
+    from rothko.kernels.topdown.groups import Groups
+    from rothko.kernels.topdown.records import Records
 
 MOST = 100_000
 """Records that are taken without ``force``."""
@@ -75,20 +76,22 @@ class TopDown(LocalMethod):
                 f"topdown takes time that grows with the square of the records, and there are {encoded.rows:,}, more "
                 f"than {MOST:,}; use hilbert or cluster, which lose less, or ask for it with {said('--force', True)}."
             )
-        from rothko.kernels import topdown as kernel
+        from rothko.kernels.topdown.bisect import bisect
+        from rothko.kernels.topdown.groups import class_of, open_groups
+        from rothko.kernels.topdown.records import look_up
 
         k, drawn = fewest(requirements), np.random.default_rng(seed).permutation(encoded.rows)
-        records = kernel.look_up(np.ascontiguousarray(encoded.codes.T[drawn]), lay_out(encoded.lines))
-        places, starts = kernel.bisect(records, k)
+        records = look_up(np.ascontiguousarray(encoded.codes.T[drawn]), lay_out(encoded.lines))
+        places, starts = bisect(records, k)
         order, records = drawn[places], records._replace(codes=records.codes[places])
-        groups = kernel.open_groups(records, starts)
+        groups = open_groups(records, starts)
         _adjust(records, groups, k, progress)
         made = np.count_nonzero(groups.head >= 0)
         _join(records, groups, encoded, order, requirements)
-        of_place, classes = kernel.class_of(groups.head, groups.following)
-        class_of = np.empty_like(of_place)
-        class_of[order] = of_place
-        partition = LocalClasses.of(encoded, class_of, classes)
+        of_place, classes = class_of(groups.head, groups.following)
+        of_record = np.empty_like(of_place)
+        of_record[order] = of_place
+        partition = LocalClasses.of(encoded, of_record, classes)
         if classes == made:
             return partition
         note = (
@@ -100,7 +103,7 @@ class TopDown(LocalMethod):
 
 def _adjust(records: Records, groups: Groups, k: int, progress: Progress) -> None:
     """Give every group k records, some groups at a time."""
-    from rothko.kernels.topdown import adjust
+    from rothko.kernels.topdown.adjust import adjust
 
     rows = len(records.codes)
     small = np.flatnonzero(groups.size < k) if len(groups.size) > 1 else np.empty(0, dtype=np.int64)
@@ -120,7 +123,7 @@ def _join(
     records: Records, groups: Groups, encoded: Encoded, order: NDArray[np.int64], requirements: Sequence[Requirement]
 ) -> None:
     """Merge classes until each meets every requirement, some classes at a time."""
-    from rothko.kernels.topdown import join
+    from rothko.kernels.topdown.adjust import join
 
     rows = Rows()
     rules = rules_of(encoded, requirements, rows.add)
