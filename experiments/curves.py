@@ -22,8 +22,8 @@ from experiments.runs import Keep, Results, Running, keep_nothing, with_load
 from rothko.comparison.compare import TableBench, TableTrial, empty
 from rothko.data.encode import rank
 from rothko.data.source.open import open_source
-from rothko.flow import in_memory
 from rothko.generate.census import QUASI_IDENTIFIERS, TREES, census
+from rothko.in_memory import in_memory
 from rothko.methods import METHODS
 from rothko.methods.anatomy import anatomize
 from rothko.metrics.cube import cube_divergence

@@ -30,7 +30,7 @@ import pyarrow as pa
 from experiments.runs import Results, Running, Show
 from rothko.data.source.open import open_source
 from rothko.errors import InfeasibleError
-from rothko.flow import in_memory
+from rothko.in_memory import in_memory
 from rothko.policy.policy import Policy
 
 VALUES = ("a", "b", "c", "d")

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from experiments.data import Dataset
 from rothko.data.encode import rank
 from rothko.data.source.open import open_source
-from rothko.flow import in_memory
+from rothko.in_memory import in_memory
 from rothko.learn.folds import deal
 from rothko.learn.models import MODELS
 from rothko.learn.regions import Form, Original, Regions, as_numbers, place

@@ -27,6 +27,7 @@ ROOMS = (
     ("release",),
     ("metrics",),
     ("report",),
+    ("in_memory",),
     ("flow",),
     ("comparison",),
     ("sets",),

@@ -16,7 +16,7 @@ from experiments.claims import checked, table
 from experiments.curve_claims import CLAIMS, at_most, below, falls, rises_then_falls, small_classes, steady, within
 from experiments.curves import Curves, Runs, adult, anatomised, census_policy, divergence, people, with_values
 from rothko.data.source.open import open_source
-from rothko.flow import in_memory
+from rothko.in_memory import in_memory
 from rothko.methods import METHODS
 from tests.experiments.drawn import draw
 

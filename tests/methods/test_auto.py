@@ -11,7 +11,7 @@ import pytest
 import rothko as rk
 from rothko.data.source.open import open_source
 from rothko.errors import PolicyError
-from rothko.flow import in_memory
+from rothko.in_memory import in_memory
 from rothko.methods.auto import Auto
 from tests.command import Rothko
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rothko as rk
 from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind, Line
-from rothko.flow import grouped
+from rothko.in_memory import grouped
 from rothko.methods.curve.curve import fields_for, pack_codes
 from rothko.methods.ties import hidden_order
 from rothko.secret import Secret

@@ -14,7 +14,8 @@ import pytest
 import rothko as rk
 from rothko.data.source.open import open_source
 from rothko.errors import VerificationError
-from rothko.flow import in_memory, prepare
+from rothko.flow import prepare
+from rothko.in_memory import in_memory
 from rothko.release.coverage import Values, check_coverage
 from rothko.release.publish import Published
 from rothko.release.release import Release

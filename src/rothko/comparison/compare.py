@@ -20,7 +20,7 @@ from rothko.data.schema import match
 from rothko.data.source.csv import CsvOptions
 from rothko.engines.plan import as_bytes
 from rothko.errors import PolicyError, RothkoError
-from rothko.flow import feasible, grouped, read_encoded
+from rothko.in_memory import feasible, grouped, read_encoded
 from rothko.methods.anatomy import refuse
 from rothko.methods.auto import Auto
 from rothko.methods.classes import Classes

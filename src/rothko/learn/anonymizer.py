@@ -20,7 +20,7 @@ from rothko.data.schema import Role
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.errors import InputError, PolicyError
-from rothko.flow import in_memory
+from rothko.in_memory import in_memory
 from rothko.learn.regions import FORMS, Form, Regions, known_form
 from rothko.policy.column import Column
 from rothko.policy.confirm import refuse_unconfirmed

@@ -19,7 +19,7 @@ from rothko.data.line import as_text
 from rothko.data.source.open import open_source
 from rothko.data.typed import with_one_missing
 from rothko.errors import InputError, PolicyError
-from rothko.flow import in_memory
+from rothko.in_memory import in_memory
 from rothko.learn.encoding import View
 from rothko.learn.recipient import Released
 from rothko.learn.regions import Form, Original, Regions, place
