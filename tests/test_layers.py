@@ -157,7 +157,7 @@ SHARED = {
     ],
     "a format, read and written": ["arrow", "csv", "parquet"],
     "of tables, and of sets": ["certificate", "finish", "method", "publish", "records", "release", "verify", "write"],
-    "a method, and its kernel": ["anatomy", "cluster", "hilbert", "idistance", "k1", "mondrian", "refine", "topdown"],
+    "a method, and its kernel": ["anatomy", "cluster", "hilbert", "idistance", "k1", "mondrian", "refine"],
     "a step, and its kernel": ["cube", "frequency", "grow", "lookup", "lsh", "onedim", "peel", "repair", "two_phase"],
     "intervals of codes: around records, and of a predicate": ["boxes"],
     "what is lost: computed, and told": ["loss"],

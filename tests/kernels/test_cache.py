@@ -174,7 +174,7 @@ def test_what_is_not_asked_for_is_not_compiled_and_the_rest_is_told(package: Pat
     )  # fmt: skip
     names, told = map(ast.literal_eval, ran.stdout.splitlines())
     assert "mondrian.median.choose" in names
-    unasked = "rules.", "mondrian.gain.", "mondrian.targets.", "mondrian.selection."
+    unasked = "rules.", "mondrian.gain.", "mondrian.target_cells.", "mondrian.selection."
     of_rules = [name for name in names if name.startswith(unasked)]
     assert of_rules == ["rules.widest"]
     assert "mondrian.allowed.keep_allowed" not in names

@@ -31,14 +31,14 @@ from rothko.kernels.mondrian import grow as km
 from rothko.kernels.mondrian import median as kmed
 from rothko.kernels.mondrian import nodes as kn
 from rothko.kernels.mondrian import selection as ks
-from rothko.kernels.mondrian import targets as ktar
+from rothko.kernels.mondrian import target_cells as kcel
 from rothko.methods.layout import lay_out
 from rothko.workload.criteria import logarithms
 from tests.compiled import Called
 from tests.twins import mondrian as plain
 
 ka, kall, kb, kg, km = Called(ka), Called(kall), Called(kb), Called(kg), Called(km)
-kmed, kn, knum, kr, ks, ktar = Called(kmed), Called(kn), Called(knum), Called(kr), Called(ks), Called(ktar)
+kmed, kn, knum, kr, ks, kcel = Called(kmed), Called(kn), Called(knum), Called(kr), Called(ks), Called(kcel)
 
 Arguments = tuple[Any, ...]
 
@@ -422,7 +422,7 @@ class Node(NamedTuple):
             labels = max(held, default=0) + 2 if target.is_label else len(held)
             codes = [labels if v is None else v if target.is_label else held.index(v) for v in target.values]
             groups = max(target.groups) + 1
-            kind, begins = (ktar.LABEL, 0) if target.is_label else (ktar.NUMBER, sum(map(len, numbers)))
+            kind, begins = (kcel.LABEL, 0) if target.is_label else (kcel.NUMBER, sum(map(len, numbers)))
             targets.append((kind, 1 + len(rows), labels, groups, 2 + len(rows), begins, at, at_group))
             rows += [np.array(codes), np.array(target.groups)]
             numbers.append(np.array([] if target.is_label else held))
@@ -432,21 +432,21 @@ class Node(NamedTuple):
         table = np.concatenate([np.full_like(table[:1], -77), table])
         spec = np.array([[0, self.column.max() + 1, -1, 0, 0, 0]], dtype=np.int64)
         lines = lay_out([])._replace(spec=spec)
-        laid = ktar.Targets(
+        laid = kcel.Targets(
             np.array(targets, dtype=np.int64).reshape(-1, 8),
             np.array([target.factor for target in self.targets]),
             np.ones((len(targets), 2), dtype=np.uint8),
             np.concatenate(numbers).astype(np.int64),
             logarithms(self.column.size),
         )
-        return table, *in_table(self.column)[2:], laid, ktar.room(self.column.size, lines, laid)
+        return table, *in_table(self.column)[2:], laid, kcel.room(self.column.size, lines, laid)
 
     def is_counted(self) -> bool:
         """Whether the line is one whose records are counted by value: there is room for no more counters."""
         targets = self.arrays()[3].spec
-        labels = np.where(targets[:, ktar.KIND] == ktar.LABEL, targets[:, ktar.LABELS], 1)
-        widest = int((labels * targets[:, ktar.GROUPS] + 1).max())
-        return (np.ptp(self.column) + 1) * widest <= ktar.FEW * self.column.size
+        labels = np.where(targets[:, kcel.KIND] == kcel.LABEL, targets[:, kcel.LABELS], 1)
+        widest = int((labels * targets[:, kcel.GROUPS] + 1).max())
+        return (np.ptp(self.column) + 1) * widest <= kcel.FEW * self.column.size
 
     def score(self, left: np.ndarray) -> float:
         """The impurity after a cut, by definition; nothing on the left where there is none."""
@@ -482,7 +482,7 @@ def node_cases() -> Iterator[Arguments]:
 
 def score_node(node: Node) -> Arguments:
     table, start, end, targets, work = node.arrays()
-    return ktar.score_node(table, start, end, targets, work), work.parents
+    return kcel.score_node(table, start, end, targets, work), work.parents
 
 
 def score_node_twin(node: Node) -> Arguments:
@@ -496,7 +496,7 @@ def count_values(node: Node) -> Arguments:
     table, start, end, targets, work = node.arrays()
     low, high = extremes(node.column)
     size = high - low + 1
-    ktar.score_node(table, start, end, targets, work)
+    kcel.score_node(table, start, end, targets, work)
     for t in range(len(node.targets)):
         kg._count_values(table, 1, start, end, low, size, t, targets, t == 0, work)
     return work.before[:size], work.score[np.unique(node.column) - low]
@@ -515,7 +515,7 @@ def count_values_cases() -> Iterator[Arguments]:
 
 def walk_sorted(node: Node, order: np.ndarray, good: np.ndarray) -> np.ndarray:
     table, start, end, targets, work = node.arrays()
-    ktar.score_node(table, start, end, targets, work)
+    kcel.score_node(table, start, end, targets, work)
     for t in range(len(node.targets)):
         kg._walk_sorted((order + BEFORE).astype(np.uint32), start, t, targets, good, t == 0, work)
     return work.score[: order.size][good[:-1] == 1]
@@ -537,7 +537,7 @@ def best_of_one(node: Node, least: int) -> Arguments:
     """The shortcut for one target without groups, none missing: two labels, or a number."""
     table, start, end, targets, work = node.arrays()
     low, high = extremes(node.column)
-    ktar.score_node(table, start, end, targets, work)
+    kcel.score_node(table, start, end, targets, work)
     line = table, 1, start, end, low, high - low + 1, np.int64(least)
     if node.targets[0].is_label:
         found = kg._best_of_two_labels(
@@ -890,7 +890,7 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
     "arrange.rank_anew": (rank_anew, rank_anew_twin, rank_anew_cases),
     "arrange.split": (split, split_twin, split_cases),
     "allowed.keep_good": (keep_good, keep_good_twin, keep_good_cases),
-    "targets.score_node": (score_node, score_node_twin, node_cases),
+    "target_cells.score_node": (score_node, score_node_twin, node_cases),
     "gain._count_values": (count_values, count_values_twin, count_values_cases),
     "gain._walk_sorted": (walk_sorted, walk_sorted_twin, walk_sorted_cases),
     "gain._best_of_two_labels": (best_of_one, best_of_one_twin, lambda: best_of_one_cases(True)),

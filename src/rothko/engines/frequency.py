@@ -50,7 +50,7 @@ class Wanted:
         owner: str | None = None,
     ) -> Wanted:
         """What some requirements and criteria need."""
-        from rothko.kernels.mondrian.targets import KIND, LABEL, NUMBERS
+        from rothko.kernels.mondrian.target_cells import KIND, LABEL, NUMBERS
 
         histograms: dict[str, int] = {}
         moments: dict[str, NDArray[np.float64]] = {}

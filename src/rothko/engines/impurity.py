@@ -16,7 +16,7 @@ from rothko.data.domain import Domain
 from rothko.data.line import Kind
 from rothko.engines.candidates import Values
 from rothko.engines.frequency_set import CELLS, Floats, Ints, sums_before
-from rothko.kernels.mondrian.targets import LABEL
+from rothko.kernels.mondrian.target_cells import LABEL
 from rothko.workload.criteria import Criteria, logarithm
 
 

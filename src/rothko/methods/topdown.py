@@ -41,7 +41,7 @@ from rothko.mistakes import said
 from rothko.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
-    from rothko.kernels.topdown.groups import Groups
+    from rothko.kernels.topdown.boxed_groups import Groups
     from rothko.kernels.topdown.records import Records
 
 MOST = 100_000
@@ -77,7 +77,7 @@ class TopDown(LocalMethod):
                 f"than {MOST:,}; use hilbert or cluster, which lose less, or ask for it with {said('--force', True)}."
             )
         from rothko.kernels.topdown.bisect import bisect
-        from rothko.kernels.topdown.groups import class_of, open_groups
+        from rothko.kernels.topdown.boxed_groups import class_of, open_groups
         from rothko.kernels.topdown.records import look_up
 
         k, drawn = fewest(requirements), np.random.default_rng(seed).permutation(encoded.rows)

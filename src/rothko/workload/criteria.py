@@ -44,7 +44,7 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """The arrays of the criteria, see :mod:`rothko.kernels.mondrian.targets` and
+    """The arrays of the criteria, see :mod:`rothko.kernels.mondrian.target_cells` and
     :mod:`rothko.kernels.mondrian.selection`.
     """
 
@@ -70,7 +70,7 @@ class Criteria:
     def arguments(self) -> tuple[Any, ...]:
         """The arrays in the order in which the kernel takes them."""
         from rothko.kernels.mondrian.selection import Queries
-        from rothko.kernels.mondrian.targets import Targets
+        from rothko.kernels.mondrian.target_cells import Targets
 
         targets = Targets(self.targets, self.factors, self.features, self.numbers, self.logs)
         queries = Queries(self.box_low, self.box_high, self.weights)
@@ -138,7 +138,7 @@ def _targets(
     encoded: Encoded, tasks: Sequence[Model], groups: Sequence[Groups | None], add_row: AddRow
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """The table of targets, their factors, and their numbers one after the other."""
-    from rothko.kernels.mondrian.targets import LABEL, NUMBER
+    from rothko.kernels.mondrian.target_cells import LABEL, NUMBER
 
     rows, impurities, powers = [], [], []
     numbers: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]

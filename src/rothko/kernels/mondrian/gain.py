@@ -3,7 +3,7 @@
 Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 3.1, equations 3 to 6. Every value at which a line can be cut
 and every specialisation of a tree is a candidate; the allowable one with the lowest impurity over its parts wins.
 
-What a node's records say about a target is in :mod:`rothko.kernels.mondrian.targets`.
+What a node's records say about a target is in :mod:`rothko.kernels.mondrian.target_cells`.
 
 A line is gone through in one of two ways. Where its codes are few beside the records of the node they are counted,
 value by value (a frequency group); otherwise, and where all candidates are asked about requirements, the records are
@@ -20,7 +20,7 @@ from rothko.kernels import linked
 from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.mondrian.allowed import children_hold, keep_good, sides_hold
 from rothko.kernels.mondrian.arrange import arrange_many, sorted_along
-from rothko.kernels.mondrian.targets import (
+from rothko.kernels.mondrian.target_cells import (
     AT,
     AT_GROUP,
     FEW,

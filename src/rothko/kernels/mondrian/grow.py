@@ -36,8 +36,8 @@ from rothko.kernels.mondrian.nodes import (
     room_for,
     with_room,
 )
-from rothko.kernels.mondrian.targets import room as room_for_gain
-from rothko.kernels.mondrian.targets import sees_all
+from rothko.kernels.mondrian.target_cells import room as room_for_gain
+from rothko.kernels.mondrian.target_cells import sees_all
 
 SPARSE = 2
 """Codes are ranked anew where they are more than this many for every record of a node."""
@@ -77,7 +77,7 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
     relaxed
         Whether a median may part records with equal codes.
     criteria
-        None for the median alone, or a tuple: :class:`~rothko.kernels.mondrian.targets.Targets` or None,
+        None for the median alone, or a tuple: :class:`~rothko.kernels.mondrian.target_cells.Targets` or None,
         :class:`~rothko.kernels.mondrian.selection.Queries` or None, the least gain, and whether to go on with the
         median after it. What is None is not compiled.
 

@@ -203,7 +203,7 @@ def split_gains(labels, amounts, places, low, high, logs, whole, left, gains):
     """Add to ``gains`` how much the entropy of a label falls by cutting the codes ``low … high`` of a line before each.
 
     The records of code c have ``labels`` and ``amounts`` from ``places[c]`` on. Logarithms are whole numbers, as in
-    :mod:`rothko.kernels.mondrian.targets`.
+    :mod:`rothko.kernels.mondrian.target_cells`.
     """
     n = _count(labels, amounts, places[low], places[high + 1], whole)
     sum_right, sum_left = np.int64(0), np.int64(0)

@@ -8,7 +8,7 @@ from rothko.kernels import compiled, linked
 from rothko.kernels.boxes import NOMINAL
 from rothko.kernels.order import order_of
 from rothko.kernels.rules import KIND, MOMENTS, ROW, add, lacks, room_for
-from rothko.kernels.topdown.groups import at_least, cost_of, empty_box, joint_cost, mark, merge, take
+from rothko.kernels.topdown.boxed_groups import at_least, cost_of, empty_box, joint_cost, mark, merge, take
 from rothko.kernels.topdown.records import penalty
 
 
