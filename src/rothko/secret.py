@@ -22,6 +22,8 @@ LEAST = 16
 """The fewest bytes of a key: fewer could be tried out."""
 MOST = 1 << 20
 """The most bytes of a file that is taken for a key."""
+BLOCK = 1 << 16
+"""Numbers of a long row that are drawn together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,19 @@ class Secret:
         head = f"rothko {len(self.key)} ".encode() + self.key + f" {purpose}".encode()
         drawn = hashlib.shake_256(head).digest(8 * count)
         return np.frombuffer(drawn, dtype="<u8").astype(np.uint64, copy=False)
+
+    def row(self, purpose: str, count: int, first: int = 0) -> NDArray[np.uint64]:
+        """Some of an endless row of random numbers, from the number ``first`` on: whoever asks for a piece gets it.
+
+        >>> one = Secret(bytes(16))
+        >>> bool((one.row("ties", 100_000)[70_000:] == one.row("ties", 30_000, 70_000)).all())
+        True
+        """
+        found = []
+        for block in range(first // BLOCK, -(-(first + count) // BLOCK)):
+            begin, end = max(first - block * BLOCK, 0), min(first + count - block * BLOCK, BLOCK)
+            found.append(self.words(f"{purpose} {block}" if block else purpose, end)[begin:])
+        return np.concatenate(found) if found else np.empty(0, dtype=np.uint64)
 
     def order(self, purpose: str, count: int) -> NDArray[np.int64]:
         """The numbers below ``count`` in a random order.

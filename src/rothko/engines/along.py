@@ -19,7 +19,7 @@ from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.divided import Along
 from rothko.errors import PolicyError
 from rothko.methods.curve.curve import Mapping
-from rothko.methods.curve.segments import WORD, Cell, Segment, bits_at
+from rothko.methods.curve.segments import WORD, Cell, Segment, as_words, bits_at, place
 from rothko.methods.layout import fewest
 from rothko.methods.method import Method
 from rothko.mistakes import said
@@ -83,6 +83,32 @@ def told(method: Method, segments: Sequence[Segment], large: str) -> tuple[str, 
         f"{method.name} made its classes within {len(segments):,} ranges of the Hilbert curve, each as large as "
         f"{large}; none crosses from one to the next.",
     )
+
+
+def finely(words: NDArray[np.uint64], bits: int, most: int) -> list[Cell]:
+    """Cells that cover the curve, in their order, none with more than so many of some sorted keys unless all are alike.
+
+    What a cell counts is these keys. Where they are a sample of more, their cells have about as many of those, each.
+    """
+
+    def before(keys: Sequence[int]) -> NDArray[np.int64]:
+        """How many keys are smaller than each of some others, none of which is 0."""
+        wanted = np.stack([as_words(key - 1, bits, len(words)) for key in keys], axis=1)
+        return place(wanted, words) + 1
+
+    done: list[Cell] = []
+    active = [(Cell(0, 0, words.shape[1]), 0)]
+    while active:
+        below = []
+        divided = [one for one in active if one[0].rows > most and one[0].depth < bits]
+        done += [cell for cell, _ in active if cell.rows <= most or cell.depth == bits]
+        if divided:
+            middles = before([(2 * cell.prefix + 1) << (bits - cell.depth - 1) for cell, _ in divided]).tolist()
+            for (cell, begin), middle in zip(divided, middles, strict=True):
+                low = Cell(2 * cell.prefix, cell.depth + 1, middle - begin)
+                below += [(low, begin), (Cell(low.prefix + 1, low.depth, cell.rows - low.rows), middle)]
+        active = below
+    return sorted(done, key=lambda cell: cell.first(bits))
 
 
 @dataclass(frozen=True, slots=True)

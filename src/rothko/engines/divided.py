@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,10 @@ from rothko.engines.part import Part
 from rothko.engines.store import Job
 from rothko.engines.tree import Tree
 from rothko.methods.classes import Classes, Cuts, Ends
-from rothko.methods.curve.curve import Mapping
+from rothko.methods.curve.curve import Keyed, Mapping
 from rothko.methods.curve.segments import Segment, as_words, place
 from rothko.methods.method import Method
-from rothko.methods.ties import with_hidden_ties
+from rothko.methods.ties import ties_of, with_ties
 from rothko.privacy.requirement import Requirement
 from rothko.secret import Secret
 
@@ -104,7 +104,8 @@ class BySegment:
 
     def route(self, numbers: dict[int, int]) -> Along:
         """Along the curve."""
-        return Along(self.outline.lines, self.mapping, [one.first for one in self.segments], self.bits, numbers)
+        firsts = [one.first for one in self.segments]
+        return Along(self.outline.lines, self.mapping, firsts, self.bits, numbers, self.threads)
 
     def region(self, leaf: int) -> Ends:
         """All codes: records of a segment may lie anywhere."""
@@ -113,27 +114,39 @@ class BySegment:
 
     def finish(self, coded: Coded, leaf: int) -> Part:
         """Group the records of a segment; which of equal ones goes where, a secret of the segment decides."""
+        own = Secret(self.secret.words(f"segment {leaf}", 4).tobytes())
+        return self.finish_some(coded, ties_of(own, coded.rows), slice(leaf, leaf + 1))
+
+    def finish_some(self, coded: Coded, ties: NDArray[np.uint64], leaves: slice) -> Part:
+        """Group the records of some segments that follow each other, given what decides between equal ones."""
         encoded = self.outline.encoded(coded)
 
         def group(records: Encoded) -> Classes:
             return self.method.within(
-                records, self.mapping, self.requirements, alike=self.segments[leaf].alike, seed=self.seed,
+                records, self.mapping, self.requirements, segments=self.segments[leaves], seed=self.seed,
                 threads=self.threads,
             )  # fmt: skip
 
-        own = Secret(self.secret.words(f"segment {leaf}", 4).tobytes())
-        return Part(encoded, with_hidden_ties(encoded, own, group), coded.kept, leaf)
+        return Part(encoded, with_ties(encoded, ties, group, threads=self.threads), coded.kept, leaves.start)
 
 
 class Along:
     """Sends records to segments by their keys: of some first keys the last that is not larger, by its number."""
 
     def __init__(
-        self, lines: Sequence[Line], mapping: Mapping, firsts: Sequence[int], bits: int, numbers: dict[int, int]
+        self,
+        lines: Sequence[Line],
+        mapping: Mapping,
+        firsts: Sequence[int],
+        bits: int,
+        numbers: dict[int, int],
+        threads: int = 1,
     ) -> None:
+        self._threads = threads
+        self._keyed: Keyed | None = None
         self._lines, self._mapping = tuple(lines), mapping
-        self._firsts = [*firsts]
-        self._bits = bits
+        words = mapping.keys(Encoded(self._lines, np.empty((len(self._lines), 0), dtype=np.int32), {}), threads=1).words
+        self._firsts = np.stack([as_words(first, bits, len(words)) for first in firsts], axis=1)
         # The last one is for keys before all.
         self._numbers = np.full(len(firsts) + 1, -1, dtype=np.int32)
         for i, number in numbers.items():
@@ -141,7 +154,12 @@ class Along:
 
     def words(self, coded: Coded) -> NDArray[np.uint64]:
         """The keys of some records."""
-        return self._mapping.keys(Encoded(self._lines, coded.codes, {}), threads=1).words
+        if self._keyed is None:  # where it is used: a mapping is small, what it looks up is not
+            self._keyed = self._mapping.on(self._lines)
+        return self._keyed(Encoded(self._lines, coded.codes, {}), self._threads).words
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_keyed": None}
 
     def __call__(self, coded: Coded) -> NDArray[np.int32]:
         """The number of each record."""
@@ -149,5 +167,4 @@ class Along:
 
     def of(self, words: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The number of each key."""
-        firsts = np.stack([as_words(first, self._bits, len(words)) for first in self._firsts], axis=1)
-        return np.asarray(self._numbers[place(words, firsts)])
+        return np.asarray(self._numbers[place(words, self._firsts)])

@@ -53,12 +53,17 @@ class OnDisk(InParts):
     """Whether cuts are chosen in samples."""
 
     def can_run(self, method: Method) -> bool:
-        """Also those whose classes are made range by range of a curve, each of which is loaded by itself."""
-        return not method.needs_all_records or method.in_segments == "nearly"
+        """Also those whose classes are made segment by segment of a curve, each of which is loaded by itself."""
+        return not method.needs_all_records or method.in_segments != "no"
 
     def check(self, policy: Request, reason: str) -> None:
-        """Refuse to count people in ranges of a curve."""
+        """Refuse to count people along a curve, and to repair what lies there."""
         InParts.check(self, policy, reason)
+        if policy.method.in_segments == "exactly" and policy.method.repair:
+            raise PolicyError(
+                f"repair of {policy.method.name} sees all records at once, in memory; with engine {self.name} leave it "
+                "out, or use cluster, which repairs its classes range by range."
+            )
         if policy.owner is not None and policy.method.needs_all_records:
             chosen = reason if reason == "asked for" else f"chosen: {reason}"
             raise PolicyError(

@@ -17,6 +17,7 @@ from rothko.methods.classes import Classes, LocalClasses
 from rothko.methods.cluster.repair import Halves, repaired
 from rothko.methods.cluster.tuples import Tuples
 from rothko.methods.curve.curve import Mapping
+from rothko.methods.curve.segments import Segment
 from rothko.privacy.requirement import Requirement
 from rothko.workload.tasks import Aggregate, Model, Task
 
@@ -143,11 +144,14 @@ class Method:
         mapping: Mapping,
         requirements: Sequence[Requirement],
         *,
-        alike: bool,
+        segments: Sequence[Segment],
         seed: int,
         threads: int = 1,
     ) -> Classes:
-        """The classes of the records of a segment; one, where they are all alike and too many."""
+        """The classes of the records of some segments that follow each other, none across two of them.
+
+        A method that is near is given one at a time.
+        """
         raise NotImplementedError
 
     def partition(

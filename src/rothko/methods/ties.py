@@ -24,15 +24,27 @@ def with_hidden_ties(
     encoded: Encoded, secret: Secret, group: Callable[[Encoded], Classes], *, threads: int = 1
 ) -> Classes:
     """The partition that a method makes of the records in hidden order, in terms of the records as they came."""
-    order = hidden_order(encoded, secret, threads=threads)
+    return with_ties(encoded, ties_of(secret, encoded.rows), group, threads=threads)
+
+
+def with_ties(
+    encoded: Encoded, ties: NDArray[np.uint64], group: Callable[[Encoded], Classes], *, threads: int = 1
+) -> Classes:
+    """The same, given what each record has drawn: some records of a table draw as all of them do."""
+    order = hidden_order(encoded, ties, threads=threads)
     found = group(encoded.take(order, threads=threads))
     return replace(found, order=order[found.order])
 
 
-def hidden_order(encoded: Encoded, secret: Secret, *, threads: int = 1) -> NDArray[np.int32]:
-    """Record numbers by rising codes; those of equal records in a random order."""
+def ties_of(secret: Secret, rows: int, first: int = 0) -> NDArray[np.uint64]:
+    """What so many records of a table have drawn, from the record ``first`` on."""
+    return secret.row("ties", rows, first)
+
+
+def hidden_order(encoded: Encoded, ties: NDArray[np.uint64], *, threads: int = 1) -> NDArray[np.int32]:
+    """Record numbers by rising codes; those of equal records by what they have drawn."""
     fields, count = fields_for([line.size for line in encoded.lines])
     words = np.zeros((count + 1, encoded.rows), dtype=np.uint64)
     pack_codes(encoded, range(len(fields)), fields, words)
-    words[count] = secret.words("ties", encoded.rows)
+    words[count] = ties
     return sort_records(words, threads)

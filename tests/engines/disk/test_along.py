@@ -1,7 +1,8 @@
-"""Cluster under a memory limit: ranges of the Hilbert curve, each in a file of its own, and classes within them."""
+"""Along a curve under a memory limit: the classes of the memory engine; of cluster, classes within ranges."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,18 @@ from hypothesis import strategies as st
 
 import rothko as rk
 from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
+from rothko.engines.along import finely
+from rothko.engines.disk import along, curve_sample
 from rothko.engines.disk.run import run
+from rothko.engines.engine import Run
 from rothko.engines.options import RothkoT
-from rothko.engines.part import Part
+from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
+from rothko.methods import METHODS
+from rothko.methods.curve.curve import HilbertMapping
+from rothko.methods.curve.segments import as_words, place
+from rothko.methods.ties import with_hidden_ties
 from rothko.policy.policy import Policy
 from rothko.secret import Secret
 from tests.strategies.tables import Case, cases, classes, unhurried
@@ -25,11 +34,83 @@ SECRET = Secret(bytes(16))
 KEY = bytes(range(16))
 
 
-def policy_of(case: Case, engine: Any) -> Policy:
+names = pytest.mark.parametrize("name", ["hilbert", "hilbert-fast", "idistance", "idistance-fast"])
+
+
+def policy_of(case: Case, engine: Any, method: Any = None) -> Policy:
     specs = {name: {"role": "quasi-identifier", **spec} for name, spec in case.specs.items()}
     others = {name: {"role": "sensitive"} for name in case.columns if name not in case.specs}
     columns = {**specs, **others, "record": {"role": "keep"}}
-    return Policy(columns=columns, privacy=case.requirements, method={"cluster": {"effort": "fast"}}, engine=engine)
+    method = {"cluster": {"effort": "fast"}} if method is None else method
+    return Policy(columns=columns, privacy=case.requirements, method=method, engine=engine)
+
+
+def numbered(case: Case, **more: Any) -> Source:
+    return open_source(pa.table({**case.columns, "record": np.arange(len(case.columns["q0"])), **more}))
+
+
+def numbers_of(parts: Iterable[Part | LargeClass]) -> list[list[int]]:
+    """The classes, as the numbers of their records."""
+    made: list[list[int]] = []
+    for part in parts:
+        if isinstance(part, Part):
+            numbers = part.kept["record"].to_numpy()
+            made += [sorted(numbers[of].tolist()) for of in classes(part.partition)]
+        else:
+            made.append(sorted(number for coded in part.batches() for number in coded.kept["record"].to_pylist()))
+    return made
+
+
+@names
+@given(cases(), st.integers(2, 20), st.integers(4, 30), st.integers(1, 9), st.integers(0, 9))
+@settings(unhurried, max_examples=60)
+def test_the_classes_are_those_of_the_memory_engine_to_the_record(
+    name: str, case: Case, segment: int, fits: int, finer: int, seed: int
+) -> None:
+    if not case.allowed()(list(range(len(case.columns["q0"])))):
+        reject()
+    method, encoded = METHODS[name](segment=segment), case.encoded()
+    engine, policy = RothkoT(records_at_once=fits), policy_of(case, "auto", method)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(along, "FINER", finer)
+        patched.setattr(curve_sample, "TOGETHER", 7)
+        try:
+            found = run(engine, numbered(case), policy, check=lambda _: None, secret=SECRET, seed=seed)
+            made = numbers_of(found.parts)
+        except PolicyError:  # only more than memory holds meet what is asked
+            reject()
+    found.spill.close()
+    wanted = with_hidden_ties(encoded, SECRET, lambda some: method.partition(some, case.requirements, seed=seed))
+    assert sorted(made) == sorted(classes(wanted))
+
+
+@given(cases(), st.integers(1, 12), st.integers(1, 9))
+@settings(unhurried, max_examples=40)
+def test_cells_of_a_sample_cover_the_curve(case: Case, most: int, every: int) -> None:
+    encoded = case.encoded()
+    keys = HilbertMapping(bits=3).keys(encoded, threads=1)
+    words = keys.words[:, np.lexsort(keys.words[::-1])]
+    cells = finely(words[:, ::every], keys.bits, most)
+    edge = 0
+    for cell in cells:
+        assert cell.first(keys.bits) == edge
+        edge = (cell.prefix + 1) << (keys.bits - cell.depth)
+        assert cell.rows <= most or cell.depth == keys.bits
+    assert edge == 1 << keys.bits
+    firsts = np.stack([as_words(cell.first(keys.bits), keys.bits, len(words)) for cell in cells], axis=1)
+    found = np.bincount(place(words[:, ::every], firsts), minlength=len(cells))
+    assert found.tolist() == [cell.rows for cell in cells]
+
+
+def parts_of(found: Run, fits: int) -> list[list[list[int]]]:
+    parts = []
+    for part in found.parts:
+        if isinstance(part, Part):
+            assert part.rows <= fits
+        else:
+            assert len({tuple(code) for coded in part.batches() for code in coded.codes.T.tolist()}) == 1
+        parts.append(numbers_of([part]))
+    return parts
 
 
 @given(cases(), st.integers(12, 40))
@@ -38,27 +119,16 @@ def test_classes_hold_within_ranges_that_memory_holds(case: Case, fits: int) -> 
     encoded, allowed = case.encoded(), case.allowed()
     if not allowed(list(range(encoded.rows))):
         reject()
-    source = open_source(pa.table({**case.columns, "record": np.arange(encoded.rows)}))
     engine = RothkoT(records_at_once=fits)
+    found = run(engine, numbered(case), policy_of(case, "auto"), check=lambda _: None, secret=SECRET)
     try:
-        found = run(engine, source, policy_of(case, "auto"), check=lambda _: None, secret=SECRET)
+        parts = parts_of(found, fits)
     except PolicyError:  # only more than memory holds meet what is asked
         reject()
-    made: list[list[int]] = []
-    parts = 0
-    for part in found.parts:
-        parts += 1
-        if isinstance(part, Part):
-            numbers = part.kept["record"].to_numpy()
-            assert part.rows <= fits
-            made += [numbers[of].tolist() for of in classes(part.partition)]
-        else:
-            batches = list(part.batches())
-            assert len({tuple(code) for coded in batches for code in coded.codes.T.tolist()}) == 1
-            made.append([number for coded in batches for number in coded.kept["record"].to_pylist()])
+    made = [numbers for some in parts for numbers in some]
     assert sorted(i for numbers in made for i in numbers) == list(range(encoded.rows))
     assert all(map(allowed, made))
-    assert (parts > 1) == any("none crosses" in note for note in found.notes())
+    assert (len(parts) > 1) == any("none crosses" in note for note in found.notes())
     assert found.top() is None
     found.spill.close()
 

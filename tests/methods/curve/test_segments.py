@@ -113,7 +113,7 @@ def test_each_segment_is_grouped_as_a_table_of_its_own(method: type[CurveMethod]
         # As whoever has its records, and no others, makes classes of them.
         records = np.sort(curve.order[begin:end])
         some = encoded.take(records)
-        alone = asked.within(some, mapping, case.requirements, alike=one.alike, seed=0)
+        alone = asked.within(some, mapping, case.requirements, segments=[one], seed=0)
         wanted += [records[numbers].tolist() for numbers in classes(alone)]
     assert [sorted(numbers) for numbers in classes(found)] == [sorted(numbers) for numbers in wanted]
 

@@ -66,10 +66,10 @@ def run(
         check(outline)
         spill.require(outline.rows * record_bytes(outline))
         if along:
-            first.clear()
             ranges = Ranges.of(
-                records, outline, policy, shares, spill, secret=secret, seed=seed, threads=threads, progress=progress
-            )
+                records, outline, policy, first.pop(), shares, spill, secret=secret, seed=seed, threads=threads,
+                progress=progress,
+            )  # fmt: skip
             return _divided(ranges, limit, source, notes)
         job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, threads)
         chooser, wanted = job.chooser()
@@ -103,7 +103,7 @@ def _divided(ranges: Ranges, limit: int, source: Source, notes: tuple[str, ...])
         return Io(passes=source.taken.passes, repartitions=1, reads=reads, writes=spill.written)
 
     return Run(
-        outline=ranges.divided.outline,
+        outline=ranges.whole.outline,
         parts=ranges.parts(),
         top=lambda: None,
         io=io,

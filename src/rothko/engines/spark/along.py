@@ -25,7 +25,7 @@ from rothko.engines.spark.records import Records
 from rothko.engines.spark.run import Grown, Table
 from rothko.engines.spark.store import Leaf
 from rothko.methods.curve.curve import Mapping
-from rothko.methods.curve.sample import Words, bar_for, chances_of, code_words, codes_in, drawn, smallest
+from rothko.methods.curve.sample import Different, Words, bar_for, chances_of, code_words, drawn, in_codes, summed
 from rothko.methods.curve.segments import Cell, Segment, cut, held
 from rothko.methods.method import Method
 from rothko.privacy.requirement import Requirement
@@ -163,34 +163,20 @@ def sampled(records: Records, outline: Outline, size: int, seed: int) -> Encoded
         if len(chances) >= size or more >= outline.rows:
             break
         more *= 2
-    in_order = np.lexsort(words[::-1])
-    places = np.sort(smallest(chances[in_order], size))
-    return Encoded(nobody.lines, codes_in(words[:, in_order[places]], nobody), {})
-
-
-Different = tuple[Words, NDArray[np.int64]]
-"""Different records, and how often each is there."""
+    return in_codes(words, chances, size, nobody)
 
 
 def _different(lines: tuple[Line, ...], slots: int, records: Iterator[Coded]) -> Iterator[tuple[int, Different]]:
     """The different records of a partition, some at a time, each in a slot that hangs on its codes."""
     for coded in records:
         words = code_words(Encoded(lines, coded.codes, {}))
-        words, times = _summed(words, np.ones(words.shape[1], dtype=np.int64))
+        words, times = summed(words)
         slot = chances_of(words, np.zeros(len(times), dtype=np.int64), 0) % np.uint64(slots)
         for one in np.unique(slot).tolist():
             some = np.flatnonzero(slot == one)
             yield one, (words[:, some], times[some])
 
 
-def _summed(words: Words, times: NDArray[np.int64]) -> Different:
-    order = np.lexsort(words[::-1])
-    words, times = words[:, order], times[order]
-    new = np.append(True, (words[:, 1:] != words[:, :-1]).any(axis=0))[: len(order)]
-    firsts = np.flatnonzero(new)
-    return words[:, firsts], np.add.reduceat(times, firsts) if len(firsts) else times
-
-
 def _drawn(bar: np.uint64, seed: int, _: int, found: list[Different]) -> tuple[Words, Words]:
-    together = _summed(np.concatenate([one for one, _ in found], axis=1), np.concatenate([one for _, one in found]))
+    together = summed(np.concatenate([one for one, _ in found], axis=1), np.concatenate([one for _, one in found]))
     return drawn(*together, bar, seed)

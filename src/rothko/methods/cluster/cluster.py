@@ -40,6 +40,7 @@ from rothko.methods.cluster.search import EFFORTS, Plan, Start, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.methods.cluster.weights import weighed
 from rothko.methods.curve.curve import HilbertMapping, Mapping
+from rothko.methods.curve.segments import Segment
 from rothko.methods.method import LocalMethod, Progress, flag, silent
 from rothko.methods.mondrian.mondrian import Mondrian
 from rothko.privacy.requirement import Requirement, number, whole_number
@@ -139,12 +140,13 @@ class Cluster(LocalMethod):
         mapping: Mapping,
         requirements: Sequence[Requirement],
         *,
-        alike: bool,
+        segments: Sequence[Segment],
         seed: int,
         threads: int = 1,
     ) -> LocalClasses:
         """The clusters of the records of a segment; one, where they are all alike and too many."""
-        if alike:
+        [segment] = segments
+        if segment.alike:
             return LocalClasses.of(encoded, np.zeros(encoded.rows, dtype=np.int64), 1)
         return self.partition(encoded, requirements, seed=seed, threads=threads)
 

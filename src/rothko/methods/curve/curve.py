@@ -57,8 +57,20 @@ class Keys:
     """How many bits of the words are used, from the first on."""
 
 
+class Keyed(Protocol):
+    """Knows where the records of some lines lie: what it takes to tell that is made once for all of them."""
+
+    def __call__(self, encoded: Encoded, threads: int) -> Keys:
+        """Where each record lies."""
+        ...
+
+
 class Mapping(Protocol):
     """Maps records to one dimension. Plain data: it can be sent to where they lie."""
+
+    def on(self, lines: Sequence[Line]) -> Keyed:
+        """What knows where records lie that come some at a time, on these lines."""
+        ...
 
     def keys(self, encoded: Encoded, *, threads: int) -> Keys:
         """Where each record lies: what one record's key is does not hang on the others."""
@@ -120,9 +132,11 @@ class HilbertMapping:
 
     def keys(self, encoded: Encoded, *, threads: int) -> Keys:
         """The keys; codes that share a coordinate, and those of lines that are not taken, decide between equal ones."""
-        from rothko.kernels.curve.hilbert import hilbert_keys
+        return self.on(encoded.lines)(encoded, threads)
 
-        bits, lines = self.bits, encoded.lines
+    def on(self, lines: Sequence[Line]) -> Keyed:
+        """The cell of each code of each line, looked up."""
+        bits = self.bits
         taken = list(range(len(lines))) if self.attributes is None else [int(a) for a in self.attributes]
         moved = np.zeros(len(taken)) if self.shift is None else np.asarray(self.shift, dtype=np.float64)
         scale = ((1 << bits) - 1) * (1.0 if self.shift is None else 0.5)
@@ -133,15 +147,21 @@ class HilbertMapping:
         blurred = [a for a in range(len(lines)) if a not in told]
         count = -(-len(taken) * bits // 64)
         fields, below = fields_for([lines[a].size for a in blurred])
-        words = np.zeros((count + below, encoded.rows), dtype=np.uint64)
-        keys, joined, numbers = words[:count], np.concatenate(tables), np.array(taken)
+        joined, numbers = np.concatenate(tables), np.array(taken)
 
-        def compute(piece: tuple[int, int]) -> None:
-            hilbert_keys(encoded.codes, numbers, joined, starts, bits, *piece, keys)
+        def keyed(encoded: Encoded, threads: int) -> Keys:
+            from rothko.kernels.curve.hilbert import hilbert_keys
 
-        each(compute, pieces(encoded.rows), threads)
-        pack_codes(encoded, blurred, fields, words[count:])
-        return Keys(words, count, 64 * len(words) if below else len(taken) * bits)
+            words = np.zeros((count + below, encoded.rows), dtype=np.uint64)
+
+            def compute(piece: tuple[int, int]) -> None:
+                hilbert_keys(encoded.codes, numbers, joined, starts, bits, *piece, words[:count])
+
+            each(compute, pieces(encoded.rows), threads)
+            pack_codes(encoded, blurred, fields, words[count:])
+            return Keys(words, count, 64 * len(words) if below else len(taken) * bits)
+
+        return keyed
 
     def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
         """Differences of keys, as shares of the curve."""

@@ -12,14 +12,16 @@ curve that the records of two of them never mix; records at the same distance ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
-from rothko.methods.curve.curve import BITS, Keys, coordinates, fields_for, pack_codes, pieces, sort_records
+from rothko.data.line import Line
+from rothko.methods.curve.curve import BITS, Keyed, Keys, coordinates, fields_for, pack_codes, pieces, sort_records
 from rothko.methods.curve.method import CurveMethod
 from rothko.privacy.requirement import whole_number
 from rothko.progress import each
@@ -57,7 +59,7 @@ class IDistance(CurveMethod):
 
     def mapping(self, sample: Encoded, *, seed: int, threads: int) -> IDistanceMapping:
         """The centres of a sample of the records."""
-        points = points_of(sample, threads=threads)
+        points = Coordinates.of(sample.lines).points(sample, threads)
         draws = np.random.default_rng(seed).random(self.centres)
         return IDistanceMapping(in_hilbert_order(centres_of(points, draws, threads)))
 
@@ -84,14 +86,22 @@ class IDistanceMapping:
 
     def keys(self, encoded: Encoded, *, threads: int) -> Keys:
         """Centre and distance in one word, then the codes."""
-        points = points_of(encoded, threads=threads)
-        owner, distance = _nearest(points, self.centres, threads)
-        fields, below = fields_for([line.size for line in encoded.lines])
-        words = np.zeros((1 + below, encoded.rows), dtype=np.uint64)
-        far = distance.view(np.uint32).astype(np.uint64)  # of numbers that are not negative, the bits rise as they do
-        words[0] = owner.astype(np.uint64) << np.uint64(64 - self._bits) | far << np.uint64(32 - self._bits)
-        pack_codes(encoded, range(len(fields)), fields, words[1:])
-        return Keys(words, 1, 64 * len(words))
+        return self.on(encoded.lines)(encoded, threads)
+
+    def on(self, lines: Sequence[Line]) -> Keyed:
+        """The coordinate of each code of each line, looked up."""
+        placed = Coordinates.of(lines)
+        fields, below = fields_for([line.size for line in lines])
+
+        def keyed(encoded: Encoded, threads: int) -> Keys:
+            owner, distance = _nearest(placed.points(encoded, threads), self.centres, threads)
+            words = np.zeros((1 + below, encoded.rows), dtype=np.uint64)
+            far = distance.view(np.uint32).astype(np.uint64)  # of numbers that are not negative, bits rise as they do
+            words[0] = owner.astype(np.uint64) << np.uint64(64 - self._bits) | far << np.uint64(32 - self._bits)
+            pack_codes(encoded, range(len(fields)), fields, words[1:])
+            return Keys(words, 1, 64 * len(words))
+
+        return keyed
 
     def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
         """How far records lie behind each other, where each centre begins behind all records of the one before it."""
@@ -103,19 +113,30 @@ class IDistanceMapping:
         return np.diff(along, prepend=along[:1])
 
 
-def points_of(encoded: Encoded, *, threads: int) -> Floats:
-    """The coordinates of records."""
-    from rothko.kernels.curve.idistance import place_points
+class Coordinates(NamedTuple):
+    """The coordinates of the codes of some lines, one line after the other."""
 
-    tables = coordinates(encoded.lines)
-    starts, joined = np.cumsum([0, *map(len, tables)]), np.concatenate(tables).astype(np.float32)
-    records, points = np.arange(encoded.rows), np.empty((encoded.rows, len(tables)), dtype=np.float32)
+    values: Floats
+    starts: NDArray[np.int64]
 
-    def compute(piece: tuple[int, int]) -> None:
-        place_points(encoded.codes, joined, starts, records, *piece, points)
+    @classmethod
+    def of(cls, lines: Sequence[Line]) -> Coordinates:
+        """Those of all codes."""
+        tables = coordinates(lines)
+        return cls(np.concatenate(tables).astype(np.float32), np.cumsum([0, *map(len, tables)]))
 
-    each(compute, pieces(encoded.rows), threads)
-    return points
+    def points(self, encoded: Encoded, threads: int) -> Floats:
+        """The coordinates of records."""
+        from rothko.kernels.curve.idistance import place_points
+
+        records = np.arange(encoded.rows)
+        points = np.empty((encoded.rows, len(self.starts) - 1), dtype=np.float32)
+
+        def compute(piece: tuple[int, int]) -> None:
+            place_points(encoded.codes, self.values, self.starts, records, *piece, points)
+
+        each(compute, pieces(encoded.rows), threads)
+        return points
 
 
 def centres_of(points: Floats, draws: NDArray[np.float64], threads: int) -> Floats:

@@ -21,7 +21,7 @@ from rothko.methods.curve.onedim import group, one_class, shares_of
 from rothko.methods.curve.sample import draw
 from rothko.methods.curve.segments import Segment, cut, held, sorted_counts
 from rothko.methods.layout import fewest
-from rothko.methods.method import LocalMethod, Progress, flag
+from rothko.methods.method import LocalMethod, Progress, flag, silent
 from rothko.privacy.requirement import Requirement, whole_number
 from rothko.privacy.statistics import Statistics
 from rothko.progress import each
@@ -69,6 +69,32 @@ class CurveMethod(LocalMethod):
         keys, curve = curve_of(self.mapping(sample, seed=seed, threads=threads), encoded, threads=threads)
         segments = self._segments(encoded, keys, curve, requirements)
         del keys
+        return self._by_segment(encoded, curve, segments, requirements, threads, progress)
+
+    def within(
+        self,
+        encoded: Encoded,
+        mapping: Mapping,
+        requirements: Sequence[Requirement],
+        *,
+        segments: Sequence[Segment],
+        seed: int,
+        threads: int = 1,
+    ) -> LocalClasses:
+        """The classes of the records of some segments that follow each other."""
+        _, curve = curve_of(mapping, encoded, threads=threads)
+        return self._by_segment(encoded, curve, segments, requirements, threads, silent)
+
+    def _by_segment(
+        self,
+        encoded: Encoded,
+        curve: Curve,
+        segments: Sequence[Segment],
+        requirements: Sequence[Requirement],
+        threads: int,
+        progress: Progress,
+    ) -> LocalClasses:
+        """Group the records of each segment by themselves; they lie one segment after the other along the curve."""
         ends = np.cumsum([0, *(segment.rows for segment in segments)]).tolist()
         side_by_side = threads if len(segments) >= threads else 1
 
@@ -80,20 +106,6 @@ class CurveMethod(LocalMethod):
             return found
 
         return LocalClasses.joined(each(work, list(zip(segments, pairwise(ends), strict=True)), side_by_side))
-
-    def within(
-        self,
-        encoded: Encoded,
-        mapping: Mapping,
-        requirements: Sequence[Requirement],
-        *,
-        alike: bool,
-        seed: int,
-        threads: int = 1,
-    ) -> LocalClasses:
-        """The classes of the records of a segment; one, where they are all alike and too many."""
-        _, curve = curve_of(mapping, encoded, threads=threads)
-        return self._along(encoded, curve, requirements, alike, threads)
 
     def _along(
         self, encoded: Encoded, curve: Curve, requirements: Sequence[Requirement], alike: bool, threads: int

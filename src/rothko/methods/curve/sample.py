@@ -19,6 +19,8 @@ SIGMAS = 6
 """By how many standard deviations more are drawn than are asked for, where not all draw in one place."""
 
 Words = NDArray[np.uint64]
+Different = tuple[Words, NDArray[np.int64]]
+"""Different records, and how often each is there."""
 
 
 def draw(encoded: Encoded, size: int, seed: int, *, threads: int) -> Encoded:
@@ -48,6 +50,23 @@ def codes_in(words: Words, encoded: Encoded) -> NDArray[np.int32]:
         bits = max((size - 1).bit_length(), 1)
         out[:] = (words[word] >> np.uint64(shift)) & np.uint64((1 << bits) - 1)
     return codes
+
+
+def summed(words: Words, times: NDArray[np.int64] | None = None) -> Different:
+    """The different ones of some records, each once or so often, in their order."""
+    times = np.ones(words.shape[1], dtype=np.int64) if times is None else times
+    order = sort_records(words, 1)
+    words, times = words[:, order], times[order]
+    new = np.append(True, (words[:, 1:] != words[:, :-1]).any(axis=0))[: len(order)]
+    firsts = np.flatnonzero(new)
+    return words[:, firsts], np.add.reduceat(times, firsts) if len(firsts) else times
+
+
+def in_codes(words: Words, chances: Words, size: int, encoded: Encoded) -> Encoded:
+    """The sample, on the lines of a table: those of some records that have drawn least, in the order of their codes."""
+    order = sort_records(words, 1)
+    places = np.sort(smallest(chances[order], size))
+    return Encoded(encoded.lines, codes_in(words[:, order[places]], encoded), {})
 
 
 def drawn(words: Words, times: NDArray[np.int64], bar: np.uint64, seed: int) -> tuple[Words, Words]:
