@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.candidates import Cut
 from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore, gathered
@@ -24,12 +25,13 @@ from rothko.engines.frequency import Wanted, count, sizes
 from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.options import RothkoS
 from rothko.engines.part import LargeClass, Part
-from rothko.engines.rothko_s import Sampling
+from rothko.engines.rothko_s import Sampling, prune
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.store import Job, Store
 from rothko.engines.tree import Tree
 from rothko.methods import Mondrian
 from rothko.methods.classes import TreeClasses
+from rothko.privacy import KAnonymity
 from rothko.privacy.statistics import Statistics
 from rothko.workload import Select, Task
 from tests.strategies.tables import Case, cases, unhurried
@@ -207,6 +209,22 @@ def test_rothko_t_makes_the_classes_of_the_memory_engine(kind: str, case: Case, 
         for low, high in zip(part.partition.low.tolist(), part.partition.high.tolist(), strict=True)
     }
     assert boxes == {(tuple(a), tuple(b)) for a, b in zip(expected.low.tolist(), expected.high.tolist(), strict=True)}
+
+
+def test_pruning_counts_the_cuts_that_are_undone() -> None:
+    """As the paper's Fig. 24: not the leaves that become one, nor what was undone before."""
+    tree = Tree(np.array([0], dtype=np.int32), np.array([7], dtype=np.int32), 0, 100)
+    tree.cut(0, Cut(0, (0, 4), (50, 50), 0))
+    tree.cut(1, Cut(0, (0, 2), (45, 5), 0))
+    tree.cut(2, Cut(0, (4, 6, 7), (40, 8, 2), 0))
+    tree.cut(5, Cut(0, (4, 5), (20, 20), 0))
+    leaves = tree.leaves()
+    assert [tree.rows[leaf] for leaf in leaves] == [45, 5, 20, 20, 8, 2]
+    left, undone = prune([KAnonymity(k=10)], tree, leaves, tree.counted(leaves))
+    # The part of 5 undoes one cut; those of 8 and 2 the cut that made them, and the cut below it.
+    assert undone == 1 + 2
+    assert [tree.rows[leaf] for leaf in left] == [50, 50]
+    assert sorted(len(old) for old in left.values()) == [2, 4]
 
 
 @pytest.mark.parametrize("kind", KINDS)

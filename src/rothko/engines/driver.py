@@ -34,7 +34,7 @@ class Counters:
     grown: int = 0
     """Nodes that were cut in samples."""
     pruned: int = 0
-    """Nodes that were undone."""
+    """Cuts that were undone."""
     finished: int = 0
     """Records in finished parts."""
     handed_over: int = 0

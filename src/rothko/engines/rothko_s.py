@@ -209,7 +209,7 @@ def prune(
 ) -> tuple[dict[int, list[int]], int]:
     """Undo the cuts of which a part violates a requirement, by the exact sums of the leaves.
 
-    Returns each leaf that is left → the leaves that it was, and how many nodes were undone.
+    Returns each leaf that is left → the leaves that it was, and how many cuts were undone (the paper's Fig. 24).
     """
     allowed = exactly(requirements)
     stats = {leaf: exact.row(i) for i, leaf in enumerate(leaves)}
@@ -222,13 +222,12 @@ def prune(
             continue
         parent = top.parent[leaf]
         below = top.leaves(parent)
-        undone += len(below)
         total = stats[below[0]]
         for other in below[1:]:
             total = total + stats[other]
         under[parent] = [old for other in below for old in under.pop(other)]
         stats[parent] = total
-        top.undo(parent)
+        undone += top.undo(parent)
         if not allowed(total, 1)[0]:
             waiting.append(parent)
     for leaf in under:

@@ -55,9 +55,13 @@ class Tree:
             self.high.append(high)
         return parts
 
-    def undo(self, node: int) -> None:
-        """Take the cut of a node back; what was below it is out of reach from then on."""
+    def undo(self, node: int) -> int:
+        """Take the cut of a node back, and all below it: how many. What was below is out of reach from then on."""
+        if self.attribute[node] < 0:
+            return 0
+        undone = 1 + sum(self.undo(part) for part in self.parts(node))
         self.attribute[node], self.child[node], self.children[node] = -1, -1, 0
+        return undone
 
     def leaves(self, node: int = 0) -> list[int]:
         """The leaves under a node, from left to right."""
