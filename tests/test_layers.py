@@ -33,6 +33,7 @@ ROOMS = (
     ("sets",),
     ("generate",),
     ("calibrate", "learn", "warm"),
+    ("studio",),
     ("cli",),
     ("__main__",),
 )
@@ -165,6 +166,7 @@ SHARED = {
     "the command has the name that a person types": ["hierarchy", "schema"],
     "the verbs of an engine, and what each engine makes of them": ["run", "store"],
     "records along a curve: on disk, on a cluster, and what both share": ["along"],
+    "a view of the studio, and what it shows": ["hierarchies", "requirements"],
     "the values of a table learned: in batches, and on a cluster": ["survey"],
 }
 """Names of files that stand more than once, by the one idea that they stand for."""

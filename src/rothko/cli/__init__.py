@@ -24,7 +24,7 @@ from rothko.release.commit import IN_PLACE
 
 COMMANDS = (
     "draft", "anonymize", "check", "measure", "report", "paint", "compare", "evaluate", "apply", "sets", "plan",
-    "hierarchy", "generate", "demo", "schema", "warm",
+    "hierarchy", "studio", "generate", "demo", "schema", "warm",
 )  # fmt: skip
 """The commands, as help lists them: each is a module here, with ``register``."""
 STOPPED = (130, 143)

@@ -36,10 +36,10 @@ def sheet(found: Frontier[Any], making: Callable[[Any], Making]) -> str:
     """
     words = {id(trial): f"trial-{at}" for at, trial in enumerate(found.trials, 1)}
     frontier, *others = sorted(plots(found), key=lambda plot: plot.name != "frontier")
-    opening = [page.figure(_linked(found, frontier, words)), page.chosen("Choose a point: its command stands here.")]
+    opening = [page.figure(linked(found, frontier, words)), page.chosen("Choose a point: its command stands here.")]
     ran = [trial for trial in found.trials if trial.lost is not None]
     commands = [block for trial in ran for block in _command(found, trial, making(trial), words[id(trial)])]
-    drawn = page.side_by_side(page.figure(_linked(found, one, words)) for one in others)
+    drawn = page.side_by_side(page.figure(linked(found, one, words)) for one in others)
     sections = [
         Section("trials", "Every trial", [_table(found, words), *_reasons(found)]),
         Section("more", "Loss and time", [drawn]),
@@ -55,7 +55,7 @@ def sheet(found: Frontier[Any], making: Callable[[Any], Making]) -> str:
     return page.page(title, lead, Html("".join(one.text for one in opening)), sections, footer, mark="", chooses=True)
 
 
-def _linked(found: Frontier[Any], plot: Plot, words: dict[int, str]) -> Plot:
+def linked(found: Frontier[Any], plot: Plot, words: dict[int, str]) -> Plot:
     """The plot with every point leading to its trial; points stand in the order of the trials of their method.
 
     It is smaller than a file by itself, so that its letters can be read on a phone.

@@ -1,0 +1,423 @@
+"""The state of a studio: the table, its policy with its history, what was found out, and what was made.
+
+All of it is in the memory of the server, and belongs to no tab. Nothing here waits: what is not known is asked of a
+worker, and whoever listens is told when it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rothko.data.schema import Role
+from rothko.data.source.csv import CsvOptions
+from rothko.errors import InputError, OutputError, RothkoError
+from rothko.policy.policy import Policy
+from rothko.studio.edits import with_role
+from rothko.studio.worker import StoppedError, Worker, WorkError
+
+MOST = 200
+"""Steps that can be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is being worked on."""
+
+    data: str
+    """A path or an address, as the library takes it."""
+    shown: str
+    """What a person calls it, in commands too."""
+    dropped: bool = False
+    """Whether it came through the page, and lies in the private folder."""
+    csv: CsvOptions | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file, where it is one."""
+        return Path(self.data) if "://" not in self.data else None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A policy, and what was done to get there."""
+
+    policy: Policy
+    done: str
+
+
+@dataclass(slots=True)
+class History:
+    """Policies one after the other, of which one is the present."""
+
+    steps: list[Step] = field(default_factory=list)
+    at: int = -1
+
+    @property
+    def policy(self) -> Policy | None:
+        """The present one."""
+        return self.steps[self.at].policy if self.steps else None
+
+    @property
+    def undone(self) -> str | None:
+        """What would be undone."""
+        return self.steps[self.at].done if self.at > 0 else None
+
+    @property
+    def redone(self) -> str | None:
+        """What would be done again."""
+        return self.steps[self.at + 1].done if self.at + 1 < len(self.steps) else None
+
+    def begin(self, policy: Policy, done: str) -> None:
+        """Forget what was, and begin with a policy."""
+        self.steps, self.at = [Step(policy, done)], 0
+
+    def add(self, policy: Policy, done: str) -> None:
+        """Go on to another policy; what was undone before is forgotten."""
+        self.steps[self.at + 1 :] = [Step(policy, done)]
+        del self.steps[: max(len(self.steps) - MOST, 0)]
+        self.at = len(self.steps) - 1
+
+    def move(self, by: int) -> None:
+        """One step back, or forward."""
+        self.at = min(max(self.at + by, 0), len(self.steps) - 1)
+
+
+@dataclass(slots=True)
+class Fact:
+    """Something that is found out by a worker."""
+
+    key: Any = None
+    """What it hangs on."""
+    value: Any = None
+    of: Any = None
+    """What the value hung on: another key than that of the fact while this is being found out."""
+    error: str | None = None
+    waiting: bool = False
+    stages: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the value is that of the present."""
+        return self.value is not None and self.of == self.key
+
+
+@dataclass(slots=True)
+class Run:
+    """A release on its way, or made; or one that was stopped or could not be made."""
+
+    number: int
+    policy: Policy
+    table: Table
+    folder: Path
+    options: dict[str, Any]
+    """Seed, engine and memory, as they were asked for."""
+    why: str = ""
+    """What it was made for, where it is not the policy as it stands: k = 20."""
+    stages: dict[str, tuple[int, int]] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+    made: Any = None
+    error: str | None = None
+    stopped: bool = False
+
+    @property
+    def going(self) -> bool:
+        """Whether it is being made."""
+        return self.made is None and self.error is None and not self.stopped
+
+    @property
+    def release(self) -> Path:
+        """Where its files are."""
+        return self.folder / "release"
+
+
+class Desk:
+    """Everything that a studio knows.
+
+    Parameters
+    ----------
+    root
+        Where it was started: files are offered and opened from below, and saved below.
+    folder
+        Private, for what came through the page and what was not taken away yet.
+    writes
+        Whether anything may be saved outside of the private folder.
+    """
+
+    def __init__(self, root: Path, folder: Path, *, writes: bool = True) -> None:
+        self.root, self.folder, self.writes = root.resolve(), folder, writes
+        self.table: Table | None = None
+        self.seen: Any = None
+        """The table as it was looked at, :class:`rothko.studio.jobs.looking.Seen`."""
+        self.open_error: str | None = None
+        self.history = History()
+        self.roles: dict[str, Role] = {}
+        """What a person said before all records were looked at."""
+        self.looks = Worker(folder / "looks")
+        self.makes = Worker(folder / "makes")
+        self.runs: list[Run] = []
+        self.saved: dict[int, Path] = {}
+        self.notes: dict[str, Any] = {}
+        """What views remember between two requests: which column is looked at, what is filtered."""
+        self._facts: dict[str, Fact] = {}
+        self._listeners: set[asyncio.Queue[tuple[str, ...]]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # ── who listens ──────────────────────────────────────────────────────────────────────────────
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[asyncio.Queue[tuple[str, ...]]]:
+        """Names of what has changed, as long as somebody listens."""
+        heard: asyncio.Queue[tuple[str, ...]] = asyncio.Queue()
+        self._listeners.add(heard)
+        try:
+            yield heard
+        finally:
+            self._listeners.discard(heard)
+
+    def tell(self, *names: str) -> None:
+        """Tell every page which parts of it have changed."""
+        for listener in self._listeners:
+            listener.put_nowait(names)
+
+    def begin(self, work: Any) -> None:
+        """Let something go on by itself."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # ── the table ────────────────────────────────────────────────────────────────────────────────
+
+    def below(self, path: str) -> Path:
+        """A path that lies below the folder where the studio was started; all others are refused."""
+        found = (self.root / path).resolve()
+        if not found.is_relative_to(self.root):
+            raise InputError(
+                f"{path!r} lies outside of the folder where the studio was started; start it there, or drop the "
+                f"file here."
+            )
+        return found
+
+    def dropped(self, name: str) -> Path:
+        """Where a file that comes through the page is kept."""
+        folder = self.folder / "dropped"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder / name
+
+    def open(self, table: Table) -> None:
+        """Begin with a table: look at its first records, then at all of them."""
+        self.table, self.seen, self.open_error = table, None, None
+        self.history, self.roles = History(), {}
+        self._facts.clear()
+        self.notes.clear()
+        self.begin(self._look(table))
+        self.tell("page")
+
+    async def _look(self, table: Table) -> None:
+        for job, lane in (("sample", ""), ("whole", "slow")):
+            try:
+                seen = await self.looks.ask(job, lane=lane, data=table.data, csv=table.csv)
+            except WorkError as error:
+                if table is self.table:
+                    self.open_error = str(error)
+                    self.tell("page")
+                return
+            if table is not self.table:
+                return
+            self._proposed(seen)
+
+    def _proposed(self, seen: Any) -> None:
+        """Take a draft for the policy; what a person said of the draft of the sample is said of this one, too."""
+        proposed = seen.draft.policy
+        self.seen = seen
+        if not self.history.steps or (len(self.history.steps) == 1 and not self.roles):
+            self.history.begin(proposed, "draft")
+        elif self.roles:
+            policy = proposed
+            for name, role in self.roles.items():
+                with contextlib.suppress(RothkoError):
+                    policy = with_role(policy, name, role, None, rows=seen.draft.rows)
+            self.history.begin(proposed, "draft")
+            self.history.add(policy, "roles")
+        self.roles = {}
+        self.tell("page")
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it stands; an error where there is no table yet."""
+        found = self.history.policy
+        if found is None:
+            raise InputError("There is no table yet; open one first.")
+        return found
+
+    def edit(self, policy: Policy, done: str) -> None:
+        """Go on to another policy, unless it is the same."""
+        if policy != self.policy:
+            self.history.add(policy, done)
+            self.tell("policy")
+
+    # ── what is found out ────────────────────────────────────────────────────────────────────────
+
+    def fact(self, name: str, job: str, key: Any, /, *, lane: str = "", **given: Any) -> Fact:
+        """What a job finds, as far as it is known; where it is not, the job is given to the worker that looks.
+
+        Parameters
+        ----------
+        name
+            Of the part of a page that shows it, which is told when it is there.
+        key
+            What it hangs on: another key is another question.
+        """
+        fact = self._facts.setdefault(name, Fact())
+        if fact.key != key:
+            fact.key, fact.error, fact.waiting, fact.stages = key, None, True, {}
+            self.begin(self._find(name, fact, job, key, lane, given))
+        return fact
+
+    def forget(self, name: str) -> None:
+        """Ask again when it is next looked at."""
+        self._facts.pop(name, None)
+
+    async def _find(self, name: str, fact: Fact, job: str, key: Any, lane: str, given: dict[str, Any]) -> None:
+        await asyncio.sleep(0.02)  # whoever clicks five times wants the fifth
+        if fact.key != key:
+            return
+
+        def hears(kind: str, told: Any) -> None:
+            if kind == "partial" and fact.key == key:
+                fact.value, fact.of = told, key
+            elif kind == "stage":
+                fact.stages[told[0]] = told[1:]
+            self.tell(name)
+
+        for again in (True, False):
+            try:
+                found = await self.looks.ask(job, lane=lane, hears=hears, **given)
+            except StoppedError:
+                if again:  # the worker was killed: another one knows nothing yet, and finds it out
+                    continue
+                if fact.key == key:
+                    fact.error, fact.waiting = "The worker ended twice; the table may be too large to look at.", False
+            except WorkError as error:
+                if fact.key == key:
+                    fact.error, fact.waiting = str(error), False
+            else:
+                if fact.key == key:
+                    fact.value, fact.of, fact.waiting = found, key, False
+            break
+        self.tell(name)
+
+    # ── what is made ─────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def run(self) -> Run | None:
+        """The last run that is of the policy itself."""
+        return next((run for run in reversed(self.runs) if not run.why), None)
+
+    @property
+    def going(self) -> Run | None:
+        """The run that is being made."""
+        return next((run for run in self.runs if run.going), None)
+
+    @property
+    def made(self) -> Run | None:
+        """The last release that was made."""
+        return next((run for run in reversed(self.runs) if run.made is not None and not run.why), None)
+
+    def make(self, policy: Policy, options: dict[str, Any], *, why: str = "") -> Run:
+        """Begin to make a release."""
+        if self.table is None:
+            raise InputError("There is no table yet; open one first.")
+        if self.makes_now:
+            raise InputError("Something is being made already; wait for it, or cancel it.")
+        number = len(self.runs) + 1
+        run = Run(number, policy, self.table, self.folder / "runs" / str(number), options, why)
+        run.folder.mkdir(parents=True, mode=0o700)
+        self.runs.append(run)
+        self.begin(self._make(run))
+        self.tell("run", "bar")
+        return run
+
+    async def _make(self, run: Run) -> None:
+        def hears(kind: str, told: Any) -> None:
+            run.stages.pop(told[0], None)  # the last one stands last
+            run.stages[told[0]] = told[1:]
+            self.tell("run")
+
+        try:
+            run.made = await self.makes.ask(
+                "make",
+                hears=hears,
+                data=run.table.data,
+                policy=run.policy,
+                out=run.release,
+                csv=run.table.csv,
+                **run.options,
+            )
+        except StoppedError:
+            run.stopped = True
+        except WorkError as error:
+            run.error = str(error)
+        run.seconds = time.monotonic() - run.began
+        if run.made is None:
+            shutil.rmtree(run.folder, ignore_errors=True)
+        self.tell("run", "bar", "result", "page" if run.made else "run")
+
+    @property
+    def makes_now(self) -> bool:
+        """Whether the worker that makes is at work."""
+        return self.going is not None or self.comparison.waiting
+
+    @property
+    def comparison(self) -> Fact:
+        """Methods side by side: the last comparison."""
+        return self._facts.setdefault("comparison", Fact())
+
+    def compare(self, **given: Any) -> None:
+        """Begin to compare methods."""
+        if self.makes_now:
+            raise InputError("Something is being made already; wait for it, or cancel it.")
+        fact = self.comparison
+        fact.key, fact.error, fact.waiting, fact.stages = (self.policy.digest, repr(given)), None, True, {}
+        self.begin(self._compare(fact, given))
+        self.tell("comparison")
+
+    async def _compare(self, fact: Fact, given: dict[str, Any]) -> None:
+        assert self.table is not None
+        key = fact.key
+
+        def hears(kind: str, told: Any) -> None:
+            fact.stages[told[0]] = told[1:]
+            self.tell("comparison")
+
+        try:
+            fact.value = await self.makes.ask(
+                "compare", hears=hears, data=self.table.data, policy=self.policy, csv=self.table.csv, **given
+            )
+            fact.of = key
+        except WorkError as error:
+            fact.error = str(error)
+        fact.waiting = False
+        self.tell("comparison")
+
+    def cancel(self) -> None:
+        """Stop whatever is being made; nothing of it stays."""
+        self.makes.end()
+        self.makes.start()
+
+    def refuse_writing(self) -> None:
+        """Where nothing may be saved, say so."""
+        if not self.writes:
+            raise OutputError("The studio was started with --no-write: nothing is saved outside of it.")
+
+    def end(self) -> None:
+        """End the workers."""
+        self.looks.end()
+        self.makes.end()

@@ -1,0 +1,124 @@
+"""What is looked at in a release that was made: its numbers, its painting, its rows, its columns before and after.
+
+Pages are made of the files, as the report is, and of the original where the steward sees both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from rothko.data.source.csv import CsvOptions
+from rothko.errors import PolicyError, nearest
+from rothko.metrics.association import spreads
+from rothko.metrics.pair import Grouped, read_pair
+from rothko.metrics.risk import THRESHOLD
+from rothko.policy.policy import Policy
+from rothko.release.verify import open_table, with_long_lines
+from rothko.report import figures, page, public
+from rothko.report.painting import paint
+from rothko.report.released import Released, find_release, read_release
+from rothko.report.report import Drawn
+from rothko.report.steward import needed
+from rothko.studio.jobs import Telling
+
+MEANINGS = ("density", "size", "loss")
+SHOWN = 50
+"""Rows that are shown at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a release."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    found: int
+    """How many there are."""
+    all: int
+
+
+_READ: dict[Any, Released] = {}
+"""The releases that were read last."""
+
+
+def _released(release: Path, target: str | None = None) -> Released:
+    key = (release, target)
+    if key not in _READ:
+        while len(_READ) >= 6:
+            del _READ[next(iter(_READ))]
+        _READ[key] = read_release(release, target=target)
+    return _READ[key]
+
+
+def told(telling: Telling, *, release: Path) -> dict[str, str]:
+    """What holds, and how likely anybody is found: the sections of the report, as HTML."""
+    released = _released(release)
+    draw = Drawn()
+    inner = {
+        "holds": public.holds(released).blocks,
+        "risk": public.risk_section(released, THRESHOLD, draw, [], None).blocks,
+        "limits": public.limits(released).blocks,
+    }
+    lost = public.lost(released, draw, [], [], None).blocks
+    return {name: "".join(block.text for block in blocks) for name, blocks in (*inner.items(), ("lost", lost))}
+
+
+def painting(telling: Telling, *, release: Path, x: str | None, y: str | None, by: str, name: str) -> str:
+    """The painting over two columns, as HTML.
+
+    Parameters
+    ----------
+    name
+        What tells it from other paintings on the page.
+    """
+    from dataclasses import replace
+
+    target = None if by in MEANINGS else by
+    found = paint(_released(release, target), x=x, y=y, by="target" if target else by)
+    return page.hung(replace(found, name=name)).text
+
+
+def rows(telling: Telling, *, release: Path, where: Mapping[str, str], start: int = 0) -> Rows:
+    """Rows that show some texts in some columns."""
+    data, _ = find_release(release)
+    connection = duckdb.connect(":memory:")
+
+    def found(longest: int) -> Rows:
+        from rothko.data.source.open import open_source
+
+        named = open_source(data).names
+        names = open_table(connection, data, set(named), longest=longest)
+        unknown = [name for name in where if name not in names]
+        if unknown:
+            raise PolicyError(f"{unknown[0]!r} is no column of the release; {nearest(unknown[0], names)}")
+        texts = [f"CAST(c{at} AS VARCHAR)" for at in range(len(names))]
+        wanted = " AND ".join(f"contains(lower({texts[names.index(name)]}), lower(?))" for name in where) or "TRUE"
+        given = list(where.values())
+        counted = connection.execute(f"SELECT count(*), count(*) FILTER ({wanted}) FROM released", given).fetchone()
+        assert counted is not None
+        shown = connection.execute(
+            f"SELECT {', '.join(texts)} FROM released WHERE {wanted} LIMIT {SHOWN} OFFSET {int(start)}", given
+        ).fetchall()
+        return Rows(tuple(names), tuple(shown), int(counted[1]), int(counted[0]))
+
+    try:
+        return with_long_lines(found)
+    finally:
+        connection.close()
+
+
+def before_after(
+    telling: Telling, *, release: Path, data: Any, policy: Policy, csv: CsvOptions | None = None
+) -> dict[str, str]:
+    """Every quasi-identifier before and after, as figures."""
+    released = read_release(release, beside=lambda _: needed(policy))
+    grouped = Grouped(
+        released.file, released.columns, released.typed, released.sizes, released.others, text=released.is_text
+    )
+    pair = read_pair(data, grouped, policy, beside=policy.sensitive, csv=csv)
+    return {one.name: page.figure(figures.before_and_after(one)).text for one in spreads(pair)}

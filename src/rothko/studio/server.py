@@ -1,0 +1,354 @@
+"""The server: pages, fragments, events and files, for one person on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import json
+import mimetypes
+import os
+import shutil
+import socket
+import tempfile
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote, unquote
+
+from rothko import private
+from rothko.errors import InputError, MissingExtraError, OutputError, RothkoError
+from rothko.mistakes import speaking_of_options
+from rothko.report.page import Html
+from rothko.studio import shell
+from rothko.studio.desk import Desk, Table
+from rothko.studio.guard import HOST, Guard
+from rothko.studio.markup import element, problem
+from rothko.studio.views import VIEWS
+from rothko.studio.views.start import given_table
+from rothko.studio.views.view import File, Given
+from rothko.studio.worker import place_of
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+SHUT = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+"""For pages that are looked at by themselves, such as a report: they belong to nobody, and reach nothing."""
+AWAKE = 15.0
+"""Seconds after which a quiet stream of events says that it is still there."""
+ROOM = 1 << 28
+"""Bytes that a dropped file must leave free."""
+STATIC: dict[str, Callable[[], str]] = {
+    "studio.css": shell.stylesheet,
+    "studio.js": lambda: shell.resource("studio.js"),
+    "mark.svg": lambda: shell.resource("mark.svg"),
+}
+
+
+def need() -> None:
+    """Say how to install what the studio needs, where it is not there."""
+    try:
+        import starlette
+        import uvicorn
+    except ImportError:
+        raise MissingExtraError("The studio needs Starlette and uvicorn; pip install 'rothko[studio]'.") from None
+    assert starlette
+    assert uvicorn
+
+
+def application(desk: Desk, changes: Callable[[], str]) -> Starlette:
+    """The routes.
+
+    Parameters
+    ----------
+    changes
+        The secret that is written into pages, and that posts carry.
+    """
+    from starlette.applications import Starlette
+    from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+    from starlette.routing import Route
+
+    async def first(request: Request) -> Response:
+        return RedirectResponse("/open" if desk.table is None else "/roles", status_code=303)
+
+    async def page(request: Request) -> Response:
+        view = VIEWS.get(request.path_params["view"])
+        if view is None:
+            return Response("There is no such page.", 404)
+        return HTMLResponse(shell.page(desk, VIEWS, view, changes()))
+
+    async def part(request: Request) -> Response:
+        view, name = VIEWS.get(request.path_params["view"]), request.path_params["part"]
+        if name == "bar":
+            return HTMLResponse(shell.bar(desk).text)
+        if view is None:
+            return Response("There is no such page.", 404)
+        if name == "main":
+            return HTMLResponse(shell.main(desk, view).text)
+        if name not in view.parts or (view.needs_table and desk.history.policy is None):
+            return Response("There is no such part.", 404)
+        return HTMLResponse(view.parts[name](desk).text)
+
+    async def do(request: Request) -> Response:
+        view = VIEWS.get(request.path_params["view"])
+        action = None if view is None else view.actions.get(request.path_params["action"])
+        if view is None or action is None:
+            return Response("There is no such action.", 404)
+        given = Given(parse_qs((await request.body()).decode(), keep_blank_values=True))
+        shows = VIEWS.get(request.headers.get("x-view", ""), view)
+        try:
+            fragments = action(desk, given)
+            if inspect.isawaitable(fragments):
+                fragments = await fragments
+        except RothkoError as error:
+            return HTMLResponse(said(problem(str(error))).text, 422)
+        found = [shell.main(desk, shows)] if fragments is None else list(fragments)
+        return HTMLResponse("".join(one.text for one in (*found, shell.bar(desk), said())))
+
+    async def drop(request: Request) -> Response:
+        name = unquote(request.headers.get("x-name", ""))
+        try:
+            await _dropped(desk, name, unquote(request.headers.get("x-for", "table")), request.stream())
+        except RothkoError as error:
+            return HTMLResponse(said(problem(str(error))).text, 422)
+        shows = VIEWS.get(request.headers.get("x-view", ""), VIEWS["open"])
+        return HTMLResponse(shell.main(desk, shows).text + shell.bar(desk).text + said().text)
+
+    async def events(request: Request) -> Response:
+        return StreamingResponse(_events(desk), media_type="text/event-stream")
+
+    async def file(request: Request) -> Response:
+        view = VIEWS.get(request.path_params["view"])
+        give = None if view is None else view.files.get(request.path_params["file"])
+        if give is None:
+            return Response("There is no such file.", 404)
+        try:
+            found = give(desk, Given({name: [value] for name, value in request.query_params.items()}))
+        except RothkoError as error:
+            return Response(str(error), 422)
+        headers = _about(found)
+        if isinstance(found.content, Path):
+            return FileResponse(found.content, headers=headers, media_type=found.kind)
+        return Response(found.content, headers=headers, media_type=found.kind)
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in STATIC:
+            return Response("There is no such file.", 404)
+        return Response(STATIC[name](), media_type=mimetypes.guess_type(name)[0])
+
+    return Starlette(
+        routes=[
+            Route("/", _quiet(first)),
+            Route("/events", _quiet(events)),
+            Route("/drop", _quiet(drop), methods=["POST"]),
+            Route("/static/{name}", _quiet(static)),
+            Route("/part/{view}/{part}", _quiet(part)),
+            Route("/do/{view}/{action}", _quiet(do), methods=["POST"]),
+            Route("/file/{view}/{file}", _quiet(file)),
+            Route("/{view}", _quiet(page)),
+        ]
+    )
+
+
+def _quiet(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """An answer also where there is a bug: the kind of error and its place, for messages may quote cells."""
+    from starlette.responses import Response
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except Exception as error:
+            told = f"Internal error ({type(error).__name__}{place_of(error)}); this is a bug in rothko."
+            return Response(told, 500, media_type="text/plain")
+
+    return answered
+
+
+def said(*inner: Html) -> Html:
+    """What is said to the person, above the view; nothing where all is well."""
+    return element("div", *inner, id="said", role="status", aria_live="polite")
+
+
+async def _dropped(desk: Desk, name: str, what: str, content: AsyncIterator[bytes]) -> None:
+    """Take a file that was dropped on the page, for whichever view takes it."""
+    kind, _, rest = what.partition(":")
+    takes = {kind: how for view in VIEWS.values() for kind, how in view.takes.items()}
+    if kind not in takes:
+        raise InputError(f"Nothing here takes a {kind!r}.")
+    endings, take = takes[kind]
+    plain = Path(name.replace("\\", "/")).name
+    if not plain or plain.startswith(".") or not plain.lower().endswith(endings):
+        raise InputError(f"{plain or 'This'!r} cannot be taken here: its name must end in {', '.join(endings)}.")
+    path = desk.dropped(plain)
+    with path.open("wb") as file:
+        path.chmod(0o600)
+        async for block in content:
+            file.write(block)
+            if shutil.disk_usage(desk.folder).free < ROOM:
+                path.unlink()
+                raise InputError("There is no room for the file on the disk for temporary files.")
+    take(desk, rest, path)
+
+
+async def _events(desk: Desk) -> AsyncIterator[str]:
+    """Names of parts that have changed, as long as the page is open; several at once are told once."""
+    with desk.listening() as heard:
+        yield "retry: 500\n\n"
+        while True:
+            try:
+                names = set(await asyncio.wait_for(heard.get(), AWAKE))
+            except TimeoutError:
+                yield ": awake\n\n"
+                continue
+            await asyncio.sleep(0.03)
+            while not heard.empty():
+                names |= set(heard.get_nowait())
+            yield f"data: {json.dumps(sorted(names))}\n\n"
+
+
+def _about(file: File) -> dict[str, str]:
+    if file.shown:
+        return {"content-security-policy": SHUT}
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(file.name)}"}
+
+
+class Studio:
+    """A studio that can be served: its desk in a private folder, its guard, its socket on loopback.
+
+    Parameters
+    ----------
+    root
+        Where it was started.
+    port
+        0 for any that is free.
+    """
+
+    def __init__(self, root: Path, *, port: int = 0, writes: bool = True) -> None:
+        need()
+        self._folder, self._lock = private.make(Path(tempfile.gettempdir()), private.SPILL)
+        self._owner = os.getpid()
+        try:
+            self.socket = _listening(port)
+        except BaseException:
+            private.remove(self._folder, self._lock, self._owner)
+            raise
+        self._server: Any = None
+        self.desk = Desk(root, self._folder, writes=writes)
+        self.guard = Guard(application(self.desk, lambda: self.guard.changes), self.socket.getsockname()[1])
+
+    async def serve(self, *, first: Table | None = None, ready: Callable[[str], Any] = lambda address: None) -> None:
+        """Serve until the process is told to end.
+
+        Parameters
+        ----------
+        first
+            The table to begin with.
+        ready
+            Told the address, with the token, when pages can be asked for.
+        """
+        import uvicorn
+
+        settings = uvicorn.Config(
+            self.guard,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = _Server(settings, lambda: ready(self.guard.address))
+        self.desk.looks.start()
+        self.desk.begin(_ready(self.desk))
+        if first is not None:
+            self.desk.open(first)
+        try:
+            await self._server.serve(sockets=[self.socket])
+        finally:
+            self.desk.end()
+
+    def stop(self) -> None:
+        """Let :meth:`serve` come to its end."""
+        self._server.should_exit = True
+
+    def close(self) -> None:
+        """Remove everything that was kept privately."""
+        self.desk.end()
+        self.socket.close()
+        for name in ("looks", "makes", "runs", "dropped"):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+        private.remove(self._folder, self._lock, self._owner)
+
+
+def _Server(settings: Any, ready: Callable[[], Any]) -> Any:  # noqa: N802 (a class, made when its base is there)
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready()
+
+    return Server(settings)
+
+
+async def _ready(desk: Desk) -> None:
+    """Let both workers load what they need before it is needed."""
+    with contextlib.suppress(RothkoError):
+        await desk.looks.ask("ready")
+        desk.makes.start()
+        await desk.makes.ask("ready")
+
+
+def _listening(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except OSError as error:
+        listening.close()
+        raise OutputError(
+            f"Port {port} cannot be listened at ({error.strerror}); choose another one with --port, or leave it out."
+        ) from None
+    except OverflowError:
+        listening.close()
+        raise InputError(f"--port must lie between 0 and 65535, not be {port}.") from None
+    return listening
+
+
+def run(
+    data: str | None,
+    root: Path,
+    *,
+    port: int = 0,
+    writes: bool = True,
+    browser: bool = True,
+    say: Callable[[str], Any] = print,
+) -> None:
+    """Open a studio and serve it until Ctrl-C.
+
+    Parameters
+    ----------
+    data
+        The table to begin with: a path or an address.
+    browser
+        Whether to open it in the person's browser.
+    say
+        Told the address once.
+    """
+    studio = Studio(root, port=port, writes=writes)
+
+    def ready(address: str) -> None:
+        say(address)
+        if browser:
+            webbrowser.open(address)
+
+    try:
+        first = None if data is None else given_table(data)
+        with speaking_of_options(), contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(studio.serve(first=first, ready=ready))
+    finally:
+        studio.close()
