@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rothko.data.source.database.url import is_database
 from rothko.errors import InputError, OutputError
+from rothko.release.claims import claim_files
 from rothko.release.digest import sha256
-from rothko.release.place import claim_files
 from rothko.release.staging import Claim, staging
 from rothko.report.page import Html, text
 from rothko.studio.desk import Desk, Run
