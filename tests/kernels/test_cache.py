@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import ctypes
 import os
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 
 import rothko
 from rothko import kernels
+from tests.rights import as_others, can_be_locked
 
 PROGRAM = """
 import numpy as np
@@ -26,21 +26,6 @@ assert text.parse_integers(np.array([0, 2], dtype=np.int32), data, np.array([Tru
 assert out[0] == 42
 print(text.parse_integers.stats.cache_path, sum(text.parse_integers.stats.cache_hits.values()))
 """
-
-
-def as_others() -> None:
-    """Give up root's right to write where permissions forbid it (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)."""
-    if os.geteuid() == 0:
-        for right in (1, 2):
-            ctypes.CDLL(None).prctl(24, right, 0, 0, 0)
-
-
-def can_be_locked(folder: Path) -> bool:
-    place = folder / "locked"
-    place.mkdir(mode=0o500)
-    program = f"open({str(place / 'x')!r}, 'w')"
-    tried = subprocess.run([sys.executable, "-c", program], preexec_fn=as_others, capture_output=True, check=False)
-    return tried.returncode != 0
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rothko import private
-from rothko.data.source.database.failures import driver_errors, reason
+from rothko.data.source.database.failures import IN_USE, driver_errors, reason
 from rothko.data.source.database.url import Address
 from rothko.errors import OutputError, RothkoError
 from rothko.release.commit import undisturbed
@@ -70,7 +70,7 @@ def refused(address: Address) -> Iterator[None]:
         raise
     except driver_errors() as error:
         why = reason(error).replace("while it was read", "while it was written")
-        if "lock" in str(error).lower() or "different configuration" in str(error):
+        if IN_USE.search(str(error)):
             why = "it is in use, by somebody else or by this run, which reads from it; write to another one"
         raise OutputError(f"{capital(address.label)} cannot be written: {why}; nothing was released.") from None
 

@@ -172,9 +172,9 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _in_folder(folder: Path) -> Iterator[Path]:
     """All files below a folder that are not hidden; folders behind links as well, once each."""
-    if (folder / "_delta_log").is_dir():
+    if os.path.isdir(folder / "_delta_log"):  # False where one may not look
         raise _of_a_lake(folder, DELTA)
-    if any((folder / "metadata").glob("*.metadata.json")):
+    if glob.glob(str(Path(glob.escape(str(folder))) / "metadata" / "*.metadata.json")):
         raise _of_a_lake(folder, ICEBERG)
     seen = set()
 

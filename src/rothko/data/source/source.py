@@ -8,6 +8,7 @@ therefore checked in full (:func:`sound`) before anything else looks at it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,8 @@ class Source:
         as_text
             Columns of a text file to leave as they are written, with no guess at their type.
         """
-        table = self._read(self.names if columns is None else columns, as_text)
+        with self._unchanged():
+            table = self._read(self.names if columns is None else columns, as_text)
         if table.num_rows == 0:
             raise InputError(f"{self.label} has columns but no records.")
         return _without_views(table.replace_schema_metadata(None))
@@ -146,11 +148,10 @@ class Source:
         assert self._pieces is not None
         columns = self.names if columns is None else columns
         seen = 0
-        self._check()
-        for piece in of_size(self._pieces(columns, as_text, rows, threads), rows):
-            seen += piece.num_rows
-            yield _without_views(piece.replace_schema_metadata(None))
-        self._check()
+        with self._unchanged():
+            for piece in of_size(self._pieces(columns, as_text, rows, threads), rows):
+                seen += piece.num_rows
+                yield _without_views(piece.replace_schema_metadata(None))
         self.taken.add(self.bytes, passes=1)
         if seen == 0:
             raise InputError(f"{self.label} has columns but no records.")
@@ -179,6 +180,17 @@ class Source:
         first = self.peek(columns)
         assert first is not None
         return int(-(-first.nbytes * self.rows // first.num_rows))
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Read files that are those that were opened, before and after, whatever a reader says of others."""
+        self._check()
+        try:
+            yield
+        except Exception:
+            self._check()
+            raise
+        self._check()
 
     def _check(self) -> None:
         """Refuse files that are not those that were opened: what was learned in one pass must hold in the next."""

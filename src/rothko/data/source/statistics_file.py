@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rothko.data.address import is_store
 from rothko.data.source.cells import WHOLE, released
 from rothko.data.source.csv import CsvOptions, check_encoding
+from rothko.data.source.file_bytes import unread
 from rothko.data.source.source import Source
 from rothko.errors import InputError, MissingExtraError
 from rothko.mistakes import said
@@ -40,6 +41,8 @@ READERS = {
 }
 CELLS = 1 << 23
 """Values that are read at a time: as objects they take some forty bytes each."""
+CARD = 80
+"""Bytes of the cards that a transport file of SAS is made of; the last one is filled with blanks."""
 SPSS_EPOCH = 12_219_379_200
 """Seconds from 1582-10-14, from which SPSS counts, to 1970."""
 STATA_EPOCH = 3_653
@@ -299,9 +302,12 @@ def _reader(path: Path) -> Any:
     reader = _pyreadstat(path)
     try:
         with path.open("rb"):
-            pass
+            size = path.stat().st_size
     except OSError:
-        raise InputError(f"{path.name} cannot be read.") from None
+        raise unread(path, f"{path.name} cannot be read.") from None
+    if path.suffix.lower() == ".xpt" and size % CARD:
+        # It does not say how many records it has: the reader would take what is left for all.
+        raise InputError(f"{path.name} is not a .xpt file, or it is damaged or cut short.")
     return getattr(reader, READERS[path.suffix.lower()])
 
 

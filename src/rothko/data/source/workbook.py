@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from rothko.data.address import is_store
+from rothko.data.source.file_bytes import unread
 from rothko.errors import InputError
 
 BLOCK_BYTES = 1 << 23
@@ -67,7 +68,7 @@ def check_workbook(path: Path) -> None:
             locked = compound and PASSWORD in file.read(1 << 20) + start
             locked = locked or (compound and _has_at_end(file, PASSWORD))
     except OSError:
-        raise InputError(f"{path.name} cannot be read.") from None
+        raise unread(path, f"{path.name} cannot be read.") from None
     if locked:
         raise InputError(f"{path.name} is protected by a password; save it without one, and start again.")
     if compound and path.suffix.lower() == ".xls":

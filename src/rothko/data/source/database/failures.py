@@ -17,6 +17,10 @@ from rothko.data.source.database.url import Address
 from rothko.errors import InputError, RothkoError
 
 SQLSTATE = re.compile(r"SQLSTATE:? ?([0-9A-Z]{5})")
+IN_USE = re.compile(r"SQLSTATE:? ?55P03|database (table )?is locked|set lock on file|different configuration")
+"""What databases say where somebody else holds what is asked for."""
+DENIED = re.compile(r"[Pp]ermission denied|readonly database|unable to open database file|failed to open '")
+"""What they say of files that may not be opened; that there is one, is looked at before."""
 LOST = "the connection was lost while it was read; start again"
 REFUSED = {
     "Connection refused": "nobody listens there; look at the host and the port",
@@ -79,7 +83,9 @@ def reason(error: Exception) -> str:
         return CLASSES["42"]
     if "not a database" in text or "not a valid DuckDB" in text or "malformed" in text or "Serialization" in text:
         return "the file is none of this kind, or it is damaged"
-    if "lock" in text.lower():
+    if DENIED.search(text):
+        return "permission is denied"
+    if IN_USE.search(text):
         return "somebody else is writing to it; try again when that is done"
     if "[PGRES_FATAL_ERROR]: ERROR:" in text:  # in the middle of a table there is no SQLSTATE
         return "it fails on a value of the table, or the database has cancelled it"

@@ -7,6 +7,7 @@ with numbers is refused. The driver settles its types by the first rows; a row o
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -111,10 +112,12 @@ def connect(client: str) -> Any:
 def refuse_no_file(address: Address) -> None:
     """Tell a file that is not there: a database would make one."""
     path = Path(address.client)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"There is no file {str(path)!r}; an absolute path has four slashes before it.")
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder; name a file in it.")
+    if not os.access(path, os.R_OK):  # drivers say anything of it
+        raise InputError(f"{path.name} cannot be read: permission is denied.")
 
 
 def _name(name: str) -> str:
