@@ -118,8 +118,10 @@ def fill_up(members: dict[frozenset[int], list[int]], worth: Sequence[float], k:
     return sorted(members.values(), key=lambda of: of[0])
 
 
-def split_back(classes: Sequence[Sequence[int]], sets: Sets, worth: Sequence[float], k: int) -> list[list[int]]:
-    """Algorithm 8."""
+def split_back(
+    classes: Sequence[Sequence[int]], sets: Sets, worth: Sequence[float], k: int, again: bool
+) -> list[list[int]]:
+    """Algorithm 8; closed again whenever records came or left, or only once."""
     members: dict[frozenset[int], list[int]] = {}
     to_check: deque[frozenset[int]] = deque()
     for some in classes:
@@ -133,7 +135,7 @@ def split_back(classes: Sequence[Sequence[int]], sets: Sets, worth: Sequence[flo
             continue
         while True:
             closed = closure(members[c], sets)
-            if closed != c:
+            if again and closed != c:
                 mine = members.pop(c)
                 if closed in members:
                     members[closed].extend(mine)
@@ -147,7 +149,7 @@ def split_back(classes: Sequence[Sequence[int]], sets: Sets, worth: Sequence[flo
             for a in range(len(worth)):
                 having = sum(a in sets[i] for i in mine)
                 exists = c | {a} in members and len(mine) > k
-                if a not in c and having and (exists or (len(mine) >= 2 * k and having >= k)):
+                if a not in c and a not in closed and having and (exists or (len(mine) >= 2 * k and having >= k)):
                     gains[a] = worth[a] * min(having, len(mine) - k)
             if not gains or max(gains.values()) <= 0:
                 break

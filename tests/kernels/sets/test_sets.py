@@ -252,13 +252,13 @@ def test_merge_equals_its_twin(sets: Sets, worth: list[float], k: int) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(sets=some_sets, worth=some_worth, k=some_k)
-def test_two_phases_equal_their_twins(sets: Sets, worth: list[float], k: int) -> None:
+@given(sets=some_sets, worth=some_worth, k=some_k, again=st.booleans())
+def test_two_phases_equal_their_twins(sets: Sets, worth: list[float], k: int, again: bool) -> None:
     ranked, values = plain.by_worth(sets, worth)
     first, following, last, size, starts, items, w = merged(ranked, values, k)
-    sets_two_phase.split_back(first, following, last, size, starts, items, w, item_marks(ITEMS), k)
+    sets_two_phase.split_back(first, following, last, size, starts, items, w, item_marks(ITEMS), k, again)
     class_of, kept = sets_two_phase.class_numbers(first, following, size, starts, items, w)
-    classes = plain.split_back(plain.merge(ranked, values, k), ranked, values, k)
+    classes = plain.split_back(plain.merge(ranked, values, k), ranked, values, k, again)
     assert parted(class_of) == same(classes)
     assert kept == plain.utility(classes, ranked, values)
     assert kept >= plain.utility(plain.merge(ranked, values, k), ranked, values)

@@ -296,16 +296,18 @@ def _unite(c, other, first, following, last, size):
 
 
 @compiled
-def split_back(first, following, last, size, starts, items, worth, marks, k):
+def split_back(first, following, last, size, starts, items, worth, marks, k, again):
     """Algorithm 8: close every class, then move records to the class with one item more, where that is allowed.
 
-    Of the items that may be added the one with the largest gain comes first. A class is closed anew whenever records
-    have come or gone; where another has the same set, the two become one.
+    Of the items that may be added the one with the largest gain comes first.
 
     Parameters
     ----------
     first, following, last, size
         The classes as lists of records; changed in place. There is room for n // k classes at least.
+    again
+        Whether a class is closed anew whenever records have come or gone; where another has the same set then, the two
+        become one. Else it is known by the set that it was closed to, and by what was added.
     """
     m = len(worth)
     n_classes = 0
@@ -352,7 +354,7 @@ def split_back(first, following, last, size, starts, items, worth, marks, k):
         length = _count(first[c], following, starts, items, counts, touched)
         while True:
             closed = _shared_key(size[c], counts, touched, length, marks)
-            if closed != key[c]:
+            if again and closed != key[c]:
                 remove(keys, owners, key[c])
                 at = look_up(keys, owners, closed)
                 other = owners[at]

@@ -214,7 +214,7 @@ def improve(
         turn = np.argsort(value, kind="stable")
         class_of, _ = reassign.settle(sets.order, sets.bounds, value, found, worth_there, k, turn)
         lists = reassign.as_lists(class_of, max(room, len(sets.sizes)))
-        split_back(*lists, starts, items, worth, marks, k)
+        split_back(*lists, starts, items, worth, marks, k, True)
         first, following, _, size = lists
         class_of, kept = class_numbers(first, following, size, starts, items, worth)
         if kept <= (1 + ENOUGH) * float(value @ sets.sizes):

@@ -11,8 +11,8 @@ Where the thesis is silent, we decide:
   items that they share at the same time; in most other orders the one with fewer items has dropped them by then.
 - Where fewer than k records have nothing left to drop, records of the classes that are worth least join them.
 - In splitting back, the item with the largest gain comes first: utility × records that can move.
-- A class is closed anew whenever records came or left, not only once; where another class has the same set, the two
-  become one.
+- ``close`` says when classes are closed: ``once``, before they are split back, as in the thesis; or ``always``, anew
+  whenever records came or left, where classes that come to have the same set become one.
 
 It sees all records at once and takes one core. Time grows with the items of all records times the items of each.
 """
@@ -20,25 +20,31 @@ It sees all records at once and takes one core. Time grows with the items of all
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.sets.methods.method import Progress, SetMethod
+from rothko.sets.methods.method import Progress, SetMethod, one_of
 from rothko.sets.methods.mondrian import item_marks
 from rothko.sets.records import Records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetTwoPhase(SetMethod):
-    """Two-phase aggregation has no options.
+    """Options of set-two-phase.
 
-    >>> SetTwoPhase().name
+    >>> SetTwoPhase(close="once").name
     'set-two-phase'
     """
 
     name: ClassVar[str] = "set-two-phase"
+
+    close: Literal["always", "once"] = "always"
+    """When classes are closed: whenever records came or left, or once, before they are split back."""
+
+    def __post_init__(self) -> None:
+        one_of(self.name, "close", self.close, ("always", "once"))
 
     def group(self, records: Records, k: int, *, seed: int, threads: int, progress: Progress) -> NDArray[np.int32]:
         """The class of each record; nothing is random, and one core is used whatever ``threads`` says."""
@@ -53,7 +59,7 @@ class SetTwoPhase(SetMethod):
         marks = item_marks(records.size)
         following, last, size = merge(starts, items, worth, marks, k)
         first = np.where(size > 0, np.arange(records.count, dtype=np.int32), np.int32(-1))
-        split_back(first, following, last, size, starts, items, worth, marks, k)
+        split_back(first, following, last, size, starts, items, worth, marks, k, self.close == "always")
         progress(records.count)
         class_of: NDArray[np.int32] = class_numbers(first, following, size, starts, items, worth)[0]
         return class_of
