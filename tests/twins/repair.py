@@ -60,6 +60,7 @@ class Buckets:
     """Algorithms 10, 11 and 13, with bit sets that are given: for each table a list of sets of items."""
 
     def __init__(self, data: Data, tables: Sequence[Sequence[set[int]]]) -> None:
+        self.bits = tables
         self.keys = [[_hash_record(record, bits) for record in data.records] for bits in tables]
         self.tables: list[dict[int, list[int]]] = []
         for keys in self.keys:
@@ -68,11 +69,11 @@ class Buckets:
                 table[key].append(r)
             self.tables.append(table)
 
-    def near(self, r: int, most: int, random: Random, left_out: set[int]) -> list[int]:
-        """Those in the buckets of a record, at most so many of each."""
+    def near(self, query: Record, most: int, random: Random, left_out: set[int]) -> list[int]:
+        """Those in the buckets of a set, at most so many of each."""
         found: list[int] = []
-        for keys, table in zip(self.keys, self.tables, strict=True):
-            bucket = table[keys[r]]
+        for bits, table in zip(self.bits, self.tables, strict=True):
+            bucket = table[_hash_record(query, bits)]
             if len(bucket) > most:
                 at = random(len(bucket))
                 bucket = [*bucket[at:], *bucket[:at]][:most]
@@ -95,10 +96,6 @@ def _drop(some: list[int], r: int) -> None:
     some.pop()
 
 
-def most_of(sample: int, buckets: Buckets) -> int:
-    return max(1, 4 * sample // max(1, len(buckets.keys)))
-
-
 def bit_sets(masks: np.ndarray) -> list[list[set[int]]]:
     """For each table the sets of items of its bits."""
     width = max(int(masks.max(initial=0)).bit_length(), 0)
@@ -108,7 +105,9 @@ def bit_sets(masks: np.ndarray) -> list[list[set[int]]]:
 # ── Algorithm 4
 
 
-def cluster(data: Data, k: int, *, exact: bool, sample: int, buckets: Buckets, random: Random) -> list[set[int]]:
+def cluster(
+    data: Data, k: int, *, exact: bool, by_shared: bool, sample: int, most: int, buckets: Buckets, random: Random
+) -> list[set[int]]:
     """Classes of at least k records."""
     left, made = list(range(len(data.records))), []
     own = [data.u(record) for record in data.records]
@@ -122,11 +121,11 @@ def cluster(data: Data, k: int, *, exact: bool, sample: int, buckets: Buckets, r
         far = left if exact else [left[random(len(left))] for _ in range(sample)]
         first = min(far, key=lambda r: (-data.u(data.records[r] ^ data.records[old]), r))
         take(first)
-        pool = list(left) if exact else _sample(first, left, max(sample, 2 * k), sample, buckets, random)
         members, shares = {first}, data.records[first]
         while len(members) < k:
+            query = shares if by_shared else data.records[first]
+            pool = left if exact else _sample(query, left, sample, most, buckets, random)
             r = min(pool, key=lambda r: (-data.u(data.records[r] & shares), own[r], r))
-            pool.remove(r)
             take(r)
             members.add(r)
             shares &= data.records[r]
@@ -139,11 +138,11 @@ def cluster(data: Data, k: int, *, exact: bool, sample: int, buckets: Buckets, r
     return made
 
 
-def _sample(first: int, left: list[int], wanted: int, sample: int, buckets: Buckets, random: Random) -> list[int]:
-    pool = buckets.near(first, most_of(sample, buckets), random, {first})
-    if 2 * wanted >= len(left):
+def _sample(query: Record, left: list[int], sample: int, most: int, buckets: Buckets, random: Random) -> list[int]:
+    pool = buckets.near(query, most, random, set())
+    if 2 * sample >= len(left):
         return list(left)
-    while len(pool) < wanted:
+    while len(pool) < sample:
         r = left[random(len(left))]
         if r not in pool:
             pool.append(r)
@@ -164,7 +163,15 @@ def best_class(data: Data, made: list[set[int]], some: Iterable[int], r: int) ->
 
 
 def iterate(
-    data: Data, k: int, rounds: int, *, exact: bool, sample: int, buckets: Buckets, stream: np.random.Generator
+    data: Data,
+    k: int,
+    rounds: int,
+    *,
+    exact: bool,
+    sample: int,
+    most: int,
+    buckets: Buckets,
+    stream: np.random.Generator,
 ) -> list[set[int]]:
     """Classes of the highest utility that was found."""
     random = Random(int(stream.integers(0, 2**63, 1, dtype=np.uint64)[0]))
@@ -180,7 +187,7 @@ def iterate(
         for r in loose():
             some: Iterable[int] = range(len(made))
             if not exact and len(made) > sample:
-                some = _some_classes(made, r, sample, buckets, random)
+                some = _some_classes(data, made, r, sample, most, buckets, random)
             made[best_class(data, made, some, r)].add(r)
 
     for parts in range(rounds - 1, 0, -1):
@@ -201,10 +208,12 @@ def iterate(
     return best
 
 
-def _some_classes(made: list[set[int]], r: int, sample: int, buckets: Buckets, random: Random) -> list[int]:
+def _some_classes(
+    data: Data, made: list[set[int]], r: int, sample: int, most: int, buckets: Buckets, random: Random
+) -> list[int]:
     of = {p: c for c, members in enumerate(made) for p in members}
     seen: list[int] = []
-    for p in buckets.near(r, most_of(sample, buckets), random, set()):
+    for p in buckets.near(data.records[r], most, random, set()):
         if p in of and of[p] not in seen:
             seen.append(of[p])
     for _ in range(sample):
@@ -220,28 +229,52 @@ def _some_classes(made: list[set[int]], r: int, sample: int, buckets: Buckets, r
 
 
 def gather_k(
-    data: Data, k: int, *, exact: bool, sample: int, noise: float, buckets: Buckets, seed: int
-) -> list[Record]:
+    data: Data, k: int, *, exact: bool, by_shared: bool, sample: int, most: int, noise: float, buckets: Buckets,
+    seed: int,
+) -> list[Record]:  # fmt: skip
     """Algorithm 9: what k records around each one share."""
     n = len(data.records)
-    wanted = min(max(sample, 2 * k), n - 1)
+    exact = exact or 2 * max(sample, 2 * k) >= n
     found = []
     for r in range(n):
-        pool = [p for p in range(n) if p != r]
-        if not exact and 2 * wanted < n:
-            random = Random(mixed(seed, r))
-            pool = buckets.near(r, most_of(sample, buckets), random, {r})
-            while len(pool) < wanted:
-                p = random(n)
-                if p != r and p not in pool:
-                    pool.append(p)
-        shares = data.records[r]
-        for _ in range(k - 1):
-            p = min(pool, key=lambda p: (-data.u(data.records[p] & shares) * jitter(seed, r, p, noise), p))
-            pool.remove(p)
-            shares &= data.records[p]
+        random = Random(mixed(seed, r))
+        pool = [p for p in range(n) if p != r] if exact else []
+        looked_at, missing, shares = {r}, k - 1, data.records[r]
+        while missing and shares:
+            equals = _take_equals(data, pool, 0, shares, missing)
+            shares = data.common([r, *equals]) & shares
+            missing -= len(equals)
+            if missing and not exact:
+                before = len(pool)
+                pool += buckets.near(shares if by_shared else data.records[r], most, random, looked_at)
+                looked_at |= set(pool)
+                while len(pool) - before < sample and 2 * len(pool) < n:
+                    p = random(n)
+                    if p not in looked_at:
+                        looked_at.add(p)
+                        pool.append(p)
+                equals = _take_equals(data, pool, before, shares, missing)
+                shares = data.common([r, *equals]) & shares
+                missing -= len(equals)
+            if missing and pool:
+                p = min(pool, key=lambda p: (-data.u(data.records[p] & shares) * jitter(seed, r, p, noise), p))
+                shares &= data.records[p]
+                _drop(pool, p)
+                missing -= 1
         found.append(shares)
     return found
+
+
+def _take_equals(data: Data, pool: list[int], first: int, shares: Record, most: int) -> list[int]:
+    """Take those out of the pool who have all utility that is shared, at most so many."""
+    i, taken = first, list[int]()
+    while i < len(pool) and len(taken) < most:
+        if data.u(data.records[pool[i]] & shares) == data.u(shares):
+            taken.append(pool[i])
+            _drop(pool, pool[i])
+        else:
+            i += 1
+    return taken
 
 
 def descend(data: Data, k: int, *, ratio: int, cap: int, noise: float, seed: int) -> list[Record]:

@@ -19,9 +19,10 @@ from rothko.sets.methods import k1 as sets_k1
 from rothko.sets.methods import lsh
 from rothko.sets.methods.cluster import SetCluster, SetIterative
 from rothko.sets.methods.k1 import SetK1
-from rothko.sets.methods.lsh import build_hash, count_bits, count_candidates, preprocess
+from rothko.sets.methods.lsh import build_hash, count_bits, count_candidates, count_of_bucket, preprocess
 from rothko.sets.methods.method import SetMethod
 from rothko.sets.methods.mondrian import SetMondrian
+from rothko.sets.methods.two_phase import SetTwoPhase
 from rothko.sets.records import Records
 from tests.twins import repair as plain
 
@@ -30,7 +31,7 @@ CLUSTERS: list[SetMethod] = [
     SetCluster(search="all"),
     SetCluster(search="random", candidates=1),
     SetCluster(candidates=1),
-    SetCluster(),
+    SetCluster(query="shared"),
     SetIterative(search="all"),
     SetIterative(candidates=1),
     SetIterative(rounds=3),
@@ -42,6 +43,10 @@ K1 = [
     SetK1(),
     SetK1(noise=0),
 ]
+
+
+SEARCHES = [("all", "first"), ("random", "first"), ("lsh", "first"), ("lsh", "shared")]
+"""What is looked at, and whose buckets are looked into."""
 
 
 def records_of(lists: list[set[int]], utility: list[float]) -> Records:
@@ -162,7 +167,7 @@ def test_buckets_equal_those_of_the_plain_twin(given_: tuple[Records, int], seed
 
 
 def twin_of(
-    records: Records, seed: int, search: str, tables: int, candidates: int
+    records: Records, seed: int, search: str, tables: int, candidates: int, full: int = 1
 ) -> tuple[dict[str, Any], np.random.Generator]:
     """What the plain twins are given, and the stream after the tables were made."""
     data, stream = plainly(records), np.random.default_rng(seed)
@@ -171,31 +176,32 @@ def twin_of(
         share, bits = records.frequencies() / records.count, count_bits(records.count, tables, candidates)
         sets = plain.bit_sets(np.stack([build_hash(share, bits, stream) for _ in range(tables)]))
     sample = count_candidates(records.count, candidates)
-    return {"exact": search == "all", "sample": sample, "buckets": plain.Buckets(data, sets)}, stream
+    most = count_of_bucket(full * sample, tables)
+    return {"exact": search == "all", "sample": sample, "most": most, "buckets": plain.Buckets(data, sets)}, stream
 
 
 # ── Twins
 
 
-@pytest.mark.parametrize("search", ["all", "random", "lsh"])
+@pytest.mark.parametrize(("search", "query"), SEARCHES)
 @given(given_=some_records(), seed=st.integers(0, 3))
 @unhurried
-def test_cluster_equals_algorithm_4(search: Any, given_: tuple[Records, int], seed: int) -> None:
+def test_cluster_equals_algorithm_4(search: Any, query: Any, given_: tuple[Records, int], seed: int) -> None:
     records, k = given_
-    method = SetCluster(search=search, candidates=1, tables=2)
+    method = SetCluster(search=search, query=query, candidates=1, tables=2)
     asked, stream = twin_of(records, seed, search, 2, 1)
     random = plain.Random(int(stream.integers(0, 2**63, 1, dtype=np.uint64)[0]))
-    expected = plain.cluster(plainly(records), k, random=random, **asked)
+    expected = plain.cluster(plainly(records), k, by_shared=query == "shared", random=random, **asked)
     assert sets_of(grouped(method, records, k, seed)) == frozen(expected)
 
 
-@pytest.mark.parametrize("search", ["random", "lsh"])
-def test_samples_equal_algorithm_4_on_more_records(search: Any) -> None:
+@pytest.mark.parametrize(("search", "query"), SEARCHES[1:])
+def test_samples_equal_algorithm_4_on_more_records(search: Any, query: Any) -> None:
     records = random_records(400, 25, seed=1)
     asked, stream = twin_of(records, 5, search, 5, 2)
     random = plain.Random(int(stream.integers(0, 2**63, 1, dtype=np.uint64)[0]))
-    expected = plain.cluster(plainly(records), 3, random=random, **asked)
-    assert sets_of(grouped(SetCluster(search=search, candidates=2), records, 3, 5)) == frozen(expected)
+    expected = plain.cluster(plainly(records), 3, by_shared=query == "shared", random=random, **asked)
+    assert sets_of(grouped(SetCluster(search=search, query=query, candidates=2), records, 3, 5)) == frozen(expected)
 
 
 @pytest.mark.parametrize("search", ["all", "lsh"])
@@ -204,21 +210,31 @@ def test_samples_equal_algorithm_4_on_more_records(search: Any) -> None:
 def test_iterative_equals_algorithm_5(search: Any, given_: tuple[Records, int], seed: int) -> None:
     records, k = given_
     method = SetIterative(search=search, candidates=1, tables=2)
-    asked, stream = twin_of(records, seed, search, 2, 1)
+    asked, stream = twin_of(records, seed, search, 2, 1, lsh.FULL)
     expected = plain.iterate(plainly(records), k, 4, stream=stream, **asked)
     assert sets_of(grouped(method, records, k, seed)) == frozen(expected)
 
 
-@pytest.mark.parametrize("search", ["all", "lsh"])
+def equal_algorithm_9(records: Records, k: int, seed: int, method: SetK1) -> None:
+    asked, stream = twin_of(records, seed, method.search, method.tables, method.candidates, lsh.FULL)
+    drawn = int(stream.integers(0, 2**63, dtype=np.uint64))
+    by_shared = method.query == "shared"
+    expected = plain.gather_k(plainly(records), k, seed=drawn, noise=method.noise, by_shared=by_shared, **asked)
+    assert published(method, records, k, seed) == expected
+
+
+@pytest.mark.parametrize(("search", "query"), [("all", "first"), ("lsh", "first"), ("lsh", "shared")])
 @given(given_=some_records(), seed=st.integers(0, 3), noise=st.sampled_from([0.0, 0.5]))
 @unhurried
-def test_k1_equals_algorithm_9(search: Any, given_: tuple[Records, int], seed: int, noise: float) -> None:
+def test_k1_equals_algorithm_9(search: Any, query: Any, given_: tuple[Records, int], seed: int, noise: float) -> None:
     records, k = given_
-    method = SetK1(search=search, candidates=1, tables=2, noise=noise)
-    asked, stream = twin_of(records, seed, search, 2, 1)
-    drawn = int(stream.integers(0, 2**63, dtype=np.uint64))
-    expected = plain.gather_k(plainly(records), k, seed=drawn, noise=noise, **asked)
-    assert published(method, records, k, seed) == expected
+    equal_algorithm_9(records, k, seed, SetK1(search=search, query=query, candidates=1, tables=2, noise=noise))
+
+
+@pytest.mark.parametrize("query", ["first", "shared"])
+def test_samples_equal_algorithm_9_on_more_records(query: Any) -> None:
+    records = random_records(300, 25, seed=1)
+    equal_algorithm_9(records, 8, 5, SetK1(search="lsh", query=query, candidates=2, noise=0))
 
 
 @pytest.mark.parametrize(("cap", "ratio"), [(8192, 4), (4, 2), (8, 1)])
@@ -375,18 +391,21 @@ def test_items_that_nobody_has_change_nothing() -> None:
     "make",
     [
         lambda: SetCluster(search="near"),
+        lambda: SetCluster(query="near"),
         lambda: SetCluster(tables=0),
         lambda: SetCluster(candidates=True),
+        lambda: SetTwoPhase(close="never"),
         lambda: SetIterative(search="random"),
         lambda: SetIterative(rounds=1),
         lambda: SetK1(search="random"),
+        lambda: SetK1(query="all"),
         lambda: SetK1(noise=-1),
         lambda: SetK1(noise=math.nan),
         lambda: SetK1(tables=1.5),
     ],
 )
 def test_refused_options(make: Any) -> None:
-    with pytest.raises(PolicyError, match=r"^set-(cluster|iterative|k1): \w+ must be"):
+    with pytest.raises(PolicyError, match=r"^set-(cluster|iterative|k1|two-phase): \w+ must be"):
         make()
 
 

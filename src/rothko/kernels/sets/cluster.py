@@ -11,7 +11,7 @@ import numpy as np
 
 from rothko.kernels import compiled, inlined, linked
 from rothko.kernels.numbers import draw
-from rothko.kernels.sets.lsh import gather, remove
+from rothko.kernels.sets.lsh import gather, hash_set, remove
 
 
 @linked
@@ -81,6 +81,22 @@ def nearest(starts, items, own, weight, pool, bound, found):
 
 
 @linked
+def limit(own, most, pool, bound, found):
+    """What the records of a pool share at most: all that they have, or all that there is to share."""
+    for i in range(found):
+        bound[i] = min(own[pool[i]], most)
+
+
+@linked
+def worth_of(utility, items, first, last):
+    """The utility of the items from ``first`` to ``last``."""
+    worth = 0.0
+    for j in range(first, last):
+        worth += utility[items[j]]
+    return worth
+
+
+@linked
 def share_with_all(starts, items, utility, begin, holders, r, score):
     """What each record shares with record ``r``."""
     score[:] = 0.0
@@ -92,14 +108,17 @@ def share_with_all(starts, items, utility, begin, holders, r, score):
 
 
 @compiled
-def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, random):
+def cluster(starts, items, utility, k, exact, by_shared, sample, most, begin, holders, tables, random):
     """Algorithm 4: the class of each record, and how many classes there are.
 
     Parameters
     ----------
     exact
-        Whether all records that are left are candidates, found through ``begin``, ``holders``; else a sample of at
-        least ``sample``: those in the buckets of ``tables``, and others at random.
+        Whether all records that are left are candidates, found through ``begin``, ``holders``; else for each record
+        that joins a new sample of at least ``sample``: those in the buckets of ``tables``, at most ``most`` of each,
+        and others at random.
+    by_shared
+        Whether buckets are those of what the class shares so far; else those of its first record.
     tables
         See :mod:`rothko.kernels.sets.lsh`; taken apart on the way.
     """
@@ -109,33 +128,32 @@ def cluster(starts, items, utility, k, exact, sample, begin, holders, tables, ra
     alive, where = np.arange(n).astype(np.int32), np.arange(n).astype(np.int32)
     weight, common = np.zeros(m, dtype=np.float64), np.empty(m, dtype=np.int32)
     pool, bound, score = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float64), np.empty(n, dtype=np.float64)
-    stamp = np.zeros(n, dtype=np.int64)
-    most = max(np.int64(1), 4 * sample // max(1, tables.keys.shape[0]))
+    stamp, now = np.zeros(n, dtype=np.int64), np.int64(0)
+    keys = np.empty(tables.keys.shape[0], dtype=np.int32)
     # What each class shares, one after the other.
     length, at = np.zeros(n // k + 1, dtype=np.int64), np.zeros(n // k + 2, dtype=np.int64)
     held = np.empty(items.size, dtype=np.int32)
-    left, made, old = np.int64(n), np.int64(0), draw(random, n)
+    left, made, old, found = np.int64(n), np.int64(0), draw(random, n), np.int64(0)
     while left >= k:
         first = _distant(
             starts, items, utility, own, exact, sample, begin, holders, old, alive, left, score, weight, random
         )
-        now = made + 1
         left = _take(first, alive, where, left, tables)
         classes[first] = made
-        found = np.int64(0)
         if exact:
             share_with_all(starts, items, utility, begin, holders, first, score)
             for i in range(left):
                 pool[i], bound[i] = alive[i], score[alive[i]]
             found = left
-        else:
-            stamp[first] = now
-            found = gather(tables, first, most, stamp, now, random, pool)
-            found = _fill(alive, left, max(sample, 2 * k), stamp, now, random, pool, found)
-            for i in range(found):
-                bound[i] = own[pool[i]]
         c = open_set(starts, items, utility, first, weight, common)
-        for _ in range(k - 1):
+        for joined in range(k - 1):
+            if not exact:
+                if joined == 0 or by_shared:
+                    hash_set(tables.masks, common, 0, c, keys)
+                now += 1
+                found = gather(tables, keys, most, stamp, now, random, pool)
+                found = _fill(alive, left, sample, stamp, now, random, pool, found)
+                limit(own, worth_of(utility, common, 0, c), pool, bound, found)
             i = nearest(starts, items, own, weight, pool, bound, found)
             p = pool[i]
             found -= 1
@@ -229,8 +247,7 @@ def _worths(utility, at, length, held, made):
     """The utility of what each class shares."""
     worth = np.zeros(made, dtype=np.float64)
     for c in range(made):
-        for j in range(at[c], at[c] + length[c]):
-            worth[c] += utility[held[j]]
+        worth[c] = worth_of(utility, held, at[c], at[c] + length[c])
     return worth
 
 
@@ -261,7 +278,9 @@ def _join(starts, items, utility, r, c, held, at, length, size, worth):
 
 
 @compiled
-def join_all(starts, items, utility, loose, classes, size, at, length, held, worth, exact, sample, tables, random):
+def join_all(
+    starts, items, utility, loose, classes, size, at, length, held, worth, exact, sample, most, tables, random
+):  # fmt: skip
     """Lines 10 to 13 of Algorithm 5: each loose record joins the class whose utility rises most, of equals the first.
 
     Candidates are all classes, or those of the records in its buckets and others at random, ``sample`` at least.
@@ -269,7 +288,6 @@ def join_all(starts, items, utility, loose, classes, size, at, length, held, wor
     n, m, made = starts.size - 1, utility.size, size.size
     weight, common = np.zeros(m, dtype=np.float64), np.empty(m, dtype=np.int32)
     stamp, seen = np.zeros(n, dtype=np.int64), np.zeros(made, dtype=np.int64)
-    most = max(np.int64(1), 4 * sample // max(1, tables.keys.shape[0]))
     pool = np.empty(most * tables.keys.shape[0], dtype=np.int32)
     for i in range(loose.size):
         r, now = loose[i], i + 1
@@ -282,7 +300,7 @@ def join_all(starts, items, utility, loose, classes, size, at, length, held, wor
                     best, chosen = gain, np.int64(c)
         else:
             looked = 0
-            found = gather(tables, r, most, stamp, now, random, pool)
+            found = gather(tables, tables.keys[:, r], most, stamp, now, random, pool)
             for f in range(found + sample):
                 if f >= found and looked >= sample:
                     break

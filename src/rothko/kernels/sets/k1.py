@@ -11,8 +11,8 @@ import numpy as np
 from rothko.kernels import compiled, linked
 from rothko.kernels.numbers import draw, mixed, ones
 from rothko.kernels.order import sort
-from rothko.kernels.sets.cluster import narrow, open_set, own_utilities, share_with_all, shared
-from rothko.kernels.sets.lsh import gather
+from rothko.kernels.sets.cluster import narrow, open_set, own_utilities, share_with_all, shared, worth_of
+from rothko.kernels.sets.lsh import gather, hash_set
 from rothko.kernels.sets.records import has
 
 
@@ -24,61 +24,102 @@ def jitter(seed, a, b, noise):
 
 
 @compiled
-def gather_k(starts, items, utility, k, first, last, exact, sample, noise, begin, holders, tables, seed, chosen):
+def gather_k(
+    starts, items, utility, k, first, last, exact, by_shared, sample, most, noise, begin, holders, tables, seed, chosen
+):  # fmt: skip
     """Algorithm 9 for the records from ``first`` to ``last``: marks in ``chosen`` the items that each publishes.
 
-    Candidates are all records or, as in :func:`rothko.kernels.sets.cluster.cluster`, a sample. What a candidate shares
-    counts up to ``noise`` more, at random; of equals the first record is taken.
+    Candidates are all records or, as in :func:`rothko.kernels.sets.cluster.cluster`, samples: a new one whenever nobody
+    that was looked at has all that is shared. Records that have it are taken, as many as need be; then the one that
+    shares most, which counts up to ``noise`` more, at random; of equals the first record.
     """
-    keys = tables.keys
     n, m = starts.size - 1, utility.size
     own = own_utilities(starts, items, utility)
     weight, common = np.zeros(m, dtype=np.float64), np.empty(m, dtype=np.int32)
     pool, bound, score = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float64), np.empty(n, dtype=np.float64)
-    stamp, random = np.full(n, -1, dtype=np.int64), np.empty(1, dtype=np.uint64)
-    most = max(np.int64(1), 4 * sample // max(1, keys.shape[0]))
-    wanted = min(max(sample, 2 * k), n - 1)
+    stamp = np.full(n, -1, dtype=np.int64)
+    keys, random = np.empty(tables.keys.shape[0], dtype=np.int32), np.empty(1, dtype=np.uint64)
+    exact = exact or 2 * max(sample, 2 * k) >= n
     for r in range(first, last):
-        found = np.int64(0)
         stamp[r] = r
-        if exact or 2 * wanted >= n:
+        random[0] = mixed(seed, np.uint64(r))
+        found, missing = np.int64(0), np.int64(k - 1)
+        c = open_set(starts, items, utility, r, weight, common)
+        if exact:
             share_with_all(starts, items, utility, begin, holders, r, score)
             for p in range(n):
                 if p != r:
-                    pool[found], bound[found] = p, score[p] * jitter(seed, r, p, noise)
+                    pool[found], bound[found] = p, score[p]
                     found += 1
         else:
-            random[0] = mixed(seed, np.uint64(r))
-            found = gather(tables, r, most, stamp, r, random, pool)
-            while found < wanted:
-                p = draw(random, n)
-                if stamp[p] != r:
-                    stamp[p] = r
-                    pool[found] = p
-                    found += 1
-            for i in range(found):
-                bound[i] = own[pool[i]] * (1.0 + noise)
-        c = open_set(starts, items, utility, r, weight, common)
-        for _ in range(k - 1):
-            if c == 0:
-                break
-            best, number, which = -1.0, np.int64(0), np.int64(-1)
-            for i in range(found):
-                p = pool[i]
-                if bound[i] < best or (bound[i] == best and p > number):
-                    continue
-                bound[i] = shared(starts, items, weight, p) * jitter(seed, r, p, noise)
-                if bound[i] > best or (bound[i] == best and p < number):
-                    best, number, which = bound[i], np.int64(p), np.int64(i)
-            found -= 1
-            pool[which], bound[which] = pool[found], bound[found]
-            c = narrow(starts, items, number, common, c, weight)
+            hash_set(tables.masks, common, 0, c, keys)
+        while missing > 0 and c > 0:
+            worth = worth_of(utility, common, 0, c)
+            before = found
+            found, c = _take_equals(starts, items, weight, worth, common, c, pool, bound, np.int64(0), found, missing)
+            missing -= before - found
+            if missing > 0 and not exact:
+                if by_shared:
+                    hash_set(tables.masks, common, 0, c, keys)
+                before = found
+                found += gather(tables, keys, most, stamp, r, random, pool[found:])
+                while found - before < sample and 2 * found < n:
+                    p = draw(random, n)
+                    if stamp[p] != r:
+                        stamp[p] = r
+                        pool[found] = p
+                        found += 1
+                for i in range(before, found):
+                    bound[i] = own[pool[i]]
+                new = found
+                found, c = _take_equals(starts, items, weight, worth, common, c, pool, bound, before, found, missing)
+                missing -= new - found
+            if missing > 0 and found > 0:
+                i = _most_shared(starts, items, weight, noise, seed, r, pool, bound, found)
+                c = narrow(starts, items, pool[i], common, c, weight)
+                found -= 1
+                pool[i], bound[i] = pool[found], bound[found]
+                missing -= 1
         j = starts[r]
         for i in range(c):
             while items[j] != common[i]:
                 j += 1
             chosen[j] = True
             weight[common[i]] = 0.0
+
+
+@linked
+def _take_equals(starts, items, weight, worth, common, c, pool, bound, first, found, most):
+    """Take at most so many out of the pool, from ``first`` on, that have all utility that is shared.
+
+    Returns how many are left, and how many items are shared: some without utility may be lost.
+    """
+    i, last = first, found - most
+    while i < found and found > last:
+        if bound[i] >= worth:
+            bound[i] = shared(starts, items, weight, pool[i])
+            if bound[i] == worth:
+                c = narrow(starts, items, pool[i], common, c, weight)
+                found -= 1
+                pool[i], bound[i] = pool[found], bound[found]
+                continue
+        i += 1
+    return found, c
+
+
+@linked
+def _most_shared(starts, items, weight, noise, seed, r, pool, bound, found):
+    """Where in the pool the record is that shares most; ``bound`` as in :func:`rothko.kernels.sets.cluster.nearest`."""
+    best, number, which = -1.0, np.int64(0), np.int64(-1)
+    for i in range(found):
+        p = pool[i]
+        if bound[i] * (1.0 + noise) < best:
+            continue
+        bound[i] = shared(starts, items, weight, p)
+        score = bound[i] * jitter(seed, r, p, noise)
+        if score > best or (score == best and p < number):
+            best, number, which = score, np.int64(p), np.int64(i)
+    return which
 
 
 # ── Top down

@@ -27,25 +27,34 @@ class Tables(NamedTuple):
     place: NDArray[np.int32]
     """Where each record is in ``order``."""
     sizes: NDArray[np.int64]
+    masks: NDArray[np.int64]
+    """The bits that each item sets, (tables, items)."""
 
 
 @compiled
 def hash_records(starts, items, masks):
     """The key of each record in each table (tables, records); masks are (tables, items)."""
-    tables, n = masks.shape[0], starts.size - 1
-    keys = np.zeros((tables, n), dtype=np.int32)
+    n = starts.size - 1
+    keys, key = np.zeros((masks.shape[0], n), dtype=np.int32), np.zeros(masks.shape[0], dtype=np.int32)
     for r in range(n):
-        for t in range(tables):
-            key = np.int64(0)
-            for j in range(starts[r], starts[r + 1]):
-                key |= masks[t, items[j]]
-            keys[t, r] = key
+        hash_set(masks, items, starts[r], starts[r + 1], key)
+        keys[:, r] = key
     return keys
 
 
+@linked
+def hash_set(masks, items, first, last, keys):
+    """Write the key in each table of the set of the items from ``first`` to ``last``."""
+    for t in range(masks.shape[0]):
+        key = np.int64(0)
+        for j in range(first, last):
+            key |= masks[t, items[j]]
+        keys[t] = key
+
+
 @compiled
-def fill_tables(keys, buckets):
-    """The records bucket by bucket."""
+def fill_tables(keys, buckets, masks):
+    """The records bucket by bucket; see :class:`Tables`."""
     tables, n = keys.shape
     begin = np.empty((tables, buckets + 1), dtype=np.int64)
     order, place = np.empty((tables, n), dtype=np.int32), np.empty((tables, n), dtype=np.int32)
@@ -53,19 +62,19 @@ def fill_tables(keys, buckets):
         order[t], begin[t] = arrange(keys[t], buckets)
         for p in range(n):
             place[t, order[t, p]] = p
-    return Tables(keys, begin, order, place, begin[:, 1:] - begin[:, :-1])
+    return Tables(keys, begin, order, place, begin[:, 1:] - begin[:, :-1], masks)
 
 
 @linked
-def gather(tables, r, most, stamp, now, random, pool):
-    """Write the records that share a bucket with record ``r`` to the pool, each once: how many.
+def gather(tables, keys, most, stamp, now, random, pool):
+    """Write the records in the buckets with these keys, one in each table, to the pool, each once: how many.
 
     At most ``most`` from each table, from a random place of the bucket on. Those with the stamp ``now`` are left out,
     and all that are found get it.
     """
     found = np.int64(0)
-    for t in range(tables.keys.shape[0]):
-        b = tables.keys[t, r]
+    for t in range(keys.size):
+        b = keys[t]
         first, size = tables.begin[t, b], tables.sizes[t, b]
         at = draw(random, size) if size > most else np.int64(0)
         for i in range(min(size, most)):

@@ -11,12 +11,14 @@ are dissolved and their records join others. Then the worst classes are dissolve
 then fewer, for as long as the utility rises.
 
 ``search`` says which records are looked at: ``all`` of them, a ``random`` sample, or by ``lsh``
-(:mod:`rothko.sets.methods.lsh`) those that fall into the same buckets as the record that a class began with.
+(:mod:`rothko.sets.methods.lsh`) those that fall into the same buckets as a ``query``. The sample is a new one for each
+record that joins (line 8). The thesis does not say whose buckets are asked: those of the record that a class began with
+(``first``) or those of what it shares so far (``shared``).
 
 Where we leave the thesis, or where it leaves something open:
 
-- A sample that the buckets do not fill to c · ln n records (or 2k) is filled with random ones: towards the end most
-  records of the buckets are in classes. No more than 4 c · ln n are taken from the buckets.
+- No more than c · ln n records are taken from the buckets, where some are very full: as many of each. What the buckets
+  do not fill is filled with random ones: towards the end most records of the buckets are in classes.
 - Distance is the utility of all that only one of two records has. Of records that leave a class the same the one with
   the least utility of its own is taken, as it has least to lose.
 - The last records look at all classes: together that is no more than one look at each record.
@@ -26,7 +28,7 @@ Where we leave the thesis, or where it leaves something open:
   the highest distance within, which are the classes of large records. On 5,000 long-tail records with k = 10 the first
   keeps 0.101 of the utility, the second 0.073.
 - Each fraction begins with the best classes so far, rather than with the last.
-- A record finds classes through the records of its buckets that are in one.
+- In set-iterative a record finds classes through the records of its own buckets that are in one, 4 c · ln n at most.
 """
 
 from __future__ import annotations
@@ -39,7 +41,16 @@ from numpy.typing import NDArray
 
 from rothko.privacy.requirement import whole_number
 from rothko.progress import watched
-from rothko.sets.methods.lsh import CANDIDATES, TABLES, count_candidates, one_bucket, preprocess, without_tables
+from rothko.sets.methods.lsh import (
+    CANDIDATES,
+    FULL,
+    TABLES,
+    count_candidates,
+    count_of_bucket,
+    one_bucket,
+    preprocess,
+    without_tables,
+)
 from rothko.sets.methods.method import Progress, SetMethod, one_of
 from rothko.sets.records import Records
 
@@ -62,6 +73,8 @@ class SetCluster(SetMethod):
 
     search: Literal["all", "random", "lsh"] = "lsh"
     """Which records are looked at for the nearest one."""
+    query: Literal["first", "shared"] = "first"
+    """Whose buckets lsh looks into: those of the record that a class began with, or of what it shares so far."""
     tables: int = TABLES
     """Hash tables of lsh."""
     candidates: int = CANDIDATES
@@ -69,6 +82,7 @@ class SetCluster(SetMethod):
 
     def __post_init__(self) -> None:
         one_of(self.name, "search", self.search, ("all", "random", "lsh"))
+        one_of(self.name, "query", self.query, ("first", "shared"))
         whole_number(self.name, "tables", self.tables, least=1)
         whole_number(self.name, "candidates", self.candidates, least=1)
 
@@ -80,7 +94,7 @@ class SetCluster(SetMethod):
         random = np.random.default_rng(seed)
         exact, n = self.search == "all", records.count
         tables = one_bucket(records) if exact else _tables(records, random, self.search, self.tables, self.candidates)
-        left = tables.sizes[:1]  # of the first table, if there is one
+        sample, left = count_candidates(n, self.candidates), tables.sizes[:1]  # of the first table, if there is one
 
         def done() -> int:
             return n - int(left.sum()) if len(left) else 0
@@ -88,8 +102,9 @@ class SetCluster(SetMethod):
         classes: NDArray[np.int32]
         with watched(done, progress):
             classes, _ = cluster(
-                records.starts, records.items, records.utility, k, exact, count_candidates(n, self.candidates),
-                *by_item(records.starts, records.items, records.size), tables, _state(random),
+                records.starts, records.items, records.utility, k, exact, self.query == "shared", sample,
+                count_of_bucket(sample, self.tables), *by_item(records.starts, records.items, records.size), tables,
+                _state(random),
             )  # fmt: skip
         if not len(left):
             progress(n)
@@ -158,6 +173,7 @@ class _Classes:
     ) -> None:
         self.records, self.k, self.exact, self.sample = records, k, exact, sample
         self.random, self.state, self.tables = random, _state(random), tables
+        self.most = count_of_bucket(FULL * sample, max(1, len(tables.keys)))
         self.restore(np.full(records.count, -1, dtype=np.int32))
 
     def restore(self, of: NDArray[np.int32]) -> None:
@@ -214,7 +230,7 @@ class _Classes:
         for i, part in enumerate(np.array_split(loose, PARTS)):
             join_all(
                 self.records.starts, self.records.items, self.records.utility, part, self.of, self.size, self.at,
-                self.length, self.held, self.worth, self.exact, self.sample, self.tables, self.state,
+                self.length, self.held, self.worth, self.exact, self.sample, self.most, self.tables, self.state,
             )  # fmt: skip
             progress(step * (i + 1) // PARTS - step * i // PARTS)
 

@@ -5,7 +5,11 @@
 original records, but not what was published for the others; certificates say so.
 
 ``all`` and ``lsh`` are Algorithm 9: around each record k − 1 others are gathered, one after the other, by the utility
-that all share; among all records, or among a sample as in :mod:`rothko.sets.methods.cluster`.
+that all share; among all records, or among those in the buckets of the record or of what is shared so far, as in
+:mod:`rothko.sets.methods.cluster`. Nothing is used up here, so what was looked at once can be asked again: as long as
+somebody has all that is shared, they are taken without a new look. Else up to 4 c · ln n records of the buckets join
+the pool, filled to c · ln n with random ones, and of all who are in it the one that shares most is taken. So there are
+no more looks than items in the record, however large k is.
 
 ``topdown`` is ours, what the thesis leaves to future work. A set grows item by item while at least k records contain
 it. By an item of which a share p of the supporting records have, log(1/p) is spent of the log(n/k) that there is to
@@ -29,7 +33,15 @@ from numpy.typing import NDArray
 
 from rothko.privacy.requirement import number, whole_number
 from rothko.progress import each
-from rothko.sets.methods.lsh import CANDIDATES, TABLES, count_candidates, preprocess, without_tables
+from rothko.sets.methods.lsh import (
+    CANDIDATES,
+    FULL,
+    TABLES,
+    count_candidates,
+    count_of_bucket,
+    preprocess,
+    without_tables,
+)
 from rothko.sets.methods.method import Progress, SetK1Method, one_of
 from rothko.sets.records import Common, Records
 
@@ -57,6 +69,8 @@ class SetK1(SetK1Method):
     """How sets are found: top down, or around each record among a sample or all records."""
     noise: float = 0.5
     """Up to which part more things count, at random, when they are compared."""
+    query: Literal["first", "shared"] = "first"
+    """Whose buckets lsh looks into: those of the record, or of what is shared so far."""
     tables: int = TABLES
     """Hash tables of lsh."""
     candidates: int = CANDIDATES
@@ -64,6 +78,7 @@ class SetK1(SetK1Method):
 
     def __post_init__(self) -> None:
         one_of(self.name, "search", self.search, ("topdown", "lsh", "all"))
+        one_of(self.name, "query", self.query, ("first", "shared"))
         number(self.name, "noise", self.noise, least=0)
         whole_number(self.name, "tables", self.tables, least=1)
         whole_number(self.name, "candidates", self.candidates, least=1)
@@ -102,8 +117,9 @@ class SetK1(SetK1Method):
         def work(part: NDArray[np.int64]) -> None:
             if len(part):
                 gather_k(
-                    records.starts, records.items, records.utility, k, part[0], part[-1] + 1, exact, sample,
-                    float(self.noise), *holders, tables, seed, chosen,
+                    records.starts, records.items, records.utility, k, part[0], part[-1] + 1, exact,
+                    self.query == "shared", sample, count_of_bucket(FULL * sample, self.tables), float(self.noise),
+                    *holders, tables, seed, chosen,
                 )  # fmt: skip
                 progress(len(part))
 

@@ -30,6 +30,8 @@ TABLES = 5
 """The thesis's l."""
 CANDIDATES = 50
 """The thesis's c."""
+FULL = 4
+"""Of full buckets so many times c · ln n records are taken together, where what was found is asked more than once."""
 MOST_BITS = 30
 
 
@@ -40,6 +42,15 @@ def count_candidates(records: int, candidates: int = CANDIDATES) -> int:
     575
     """
     return max(1, int(candidates * math.log(max(records, 2))))
+
+
+def count_of_bucket(records: int, tables: int) -> int:
+    """How many records a query takes from one bucket at most, where it takes so many from all.
+
+    >>> count_of_bucket(575, 5)
+    115
+    """
+    return max(1, records // tables)
 
 
 def count_bits(records: int, tables: int = TABLES, candidates: int = CANDIDATES) -> int:
@@ -86,7 +97,7 @@ def preprocess(
     masks = np.empty((tables, records.size), dtype=np.int64)
     for table in range(tables):
         masks[table] = build_hash(share, bits, random)
-    made: Tables = fill_tables(hash_records(records.starts, records.items, masks), 1 << bits)
+    made: Tables = fill_tables(hash_records(records.starts, records.items, masks), 1 << bits, masks)
     return made
 
 
@@ -103,5 +114,7 @@ def one_bucket(records: Records) -> Tables:
 def _in_one_bucket(records: Records, tables: int) -> Tables:
     from rothko.kernels.sets.lsh import fill_tables
 
-    made: Tables = fill_tables(np.zeros((tables, records.count), dtype=np.int32), 1)
+    made: Tables = fill_tables(
+        np.zeros((tables, records.count), dtype=np.int32), 1, np.zeros((tables, records.size), dtype=np.int64)
+    )
     return made
