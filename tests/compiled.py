@@ -1,12 +1,13 @@
 """Kernels in tests: the inner ones called from Python, and all of them compiled before the tests begin.
 
-They are compiled by their first call, minutes of it in all. Where nothing is compiled yet, each of the workers that
-share the tests begins with other methods; else all would compile the same ones at the same time.
+They are compiled by their first call, minutes of it in all. Where nothing is compiled yet, the workers that share the
+tests begin with it, each with another method; else all would compile the same ones at the same time.
 """
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 from rothko import warm
@@ -34,9 +35,19 @@ def nothing_is() -> bool:
     return not any(KEPT_IN.rglob("*.nbi"))
 
 
-def share(worker: int, workers: int) -> None:
-    """Compile what falls to one of so many workers."""
+def share(claims: Path) -> None:
+    """Compile for one method after the other that no other worker has claimed, in a folder that all of them know.
+
+    By method, for all that is asked of one has kernels in common; by claims, for methods take from one second to forty.
+    """
+    recipes = warm.recipes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for recipe in warm.recipes()[worker::workers]:
-            warm.run(recipe)
+        for method in dict.fromkeys(recipe.split(" ")[0] for recipe in recipes):
+            try:
+                (claims / method).mkdir()
+            except FileExistsError:
+                continue
+            for recipe in recipes:
+                if recipe.split(" ")[0] == method:
+                    warm.run(recipe)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from tests import compiled
 from tests.browser import CHROMIUM, LEFT_OUT
@@ -21,8 +23,13 @@ __all__ = ["disk_engine", "engine", "folder", "in_postgres", "postgres", "rothko
 # The same examples in every run, so that a run means the same for everybody; `--hypothesis-profile=explore` looks for
 # new ones, and longer.
 settings.register_profile("same", derandomize=True, max_examples=60)
-settings.register_profile("explore", derandomize=False, max_examples=300)
+settings.register_profile("explore", derandomize=False, max_examples=60)
 settings.load_profile("same")
+FEW = 30
+"""Examples that every run tries of a property, and a third of what its test asks for beyond them; see ``many``."""
+
+CLAIMS = pytest.StashKey[str]()
+"""The folder in which workers claim methods to compile for."""
 
 
 @pytest.fixture
@@ -34,9 +41,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """What a worker is told at its start: whether to compile its share of the kernels, of a run of all tests."""
+    """What a worker is told at its start: of a run of all tests where nothing is compiled, how to share in that."""
     everything = node.config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    node.workerinput["compile"] = everything and compiled.nothing_is()
+    if everything and CLAIMS not in node.config.stash and compiled.nothing_is():
+        node.config.stash[CLAIMS] = folder = tempfile.mkdtemp()
+        node.config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    node.workerinput["claims"] = node.config.stash.get(CLAIMS, None)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -48,8 +58,45 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, cores[worker::workers] or cores)
-    if told["compile"]:
-        compiled.share(worker, workers)
+    if told["claims"] is not None:
+        compiled.share(Path(told["claims"]))
+
+
+def many(asked: int, *, explore: bool) -> int:
+    """How many examples are tried of a property whose test asks for so many: five times as many by who explores.
+
+    The same examples in every run find something the first time; what they cost is every run's. All that tests ask for
+    took minutes more than a run may take.
+    """
+    return 5 * asked if explore else min(asked, FEW + max(asked - FEW, 0) // 3)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Every test is given its number of examples, once for all that it is tried with."""
+    test = getattr(item, "obj", None)
+    if is_hypothesis_test(test) and not hasattr(test, "asked_for"):
+        known = test._hypothesis_internal_use_settings
+        test.asked_for = known.max_examples
+        explore = settings.get_current_profile_name() == "explore"
+        test._hypothesis_internal_use_settings = settings(known, max_examples=many(known.max_examples, explore=explore))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long is begun first, so that at the end no worker waits for the other.
+
+    Each worker begins with an equal share of the list, and takes from the end of the others' when it is through. The
+    first begins with all tests on Spark, whose session it then makes alone; the next one with what is marked as long.
+    """
+    told = getattr(config, "workerinput", None)
+    if told is None:
+        return
+    on_spark = [item for item in items if "spark" in getattr(item, "fixturenames", ())]
+    long = [item for item in items if item.get_closest_marker("long") is not None]
+    first = {id(item) for item in (*on_spark, *long)}
+    others = [item for item in items if id(item) not in first]
+    begun = max(len(items) // told["workercount"] - len(on_spark), 0)
+    items[:] = [*on_spark, *others[:begun], *long, *others[begun:]]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

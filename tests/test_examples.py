@@ -31,6 +31,7 @@ def test_a_notebook_is_kept_without_output(path: Path) -> None:
     assert notebook.cells[0].source.startswith("# ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))

@@ -4,7 +4,7 @@ Each kind of file goes through many damages in a process of its own (``damaged_i
 pytest with it. From the environment:
 
 ROTHKO_FUZZ_DAMAGES
-    How many damages of each kind of file; 200 by default.
+    How many damages of each kind of file; 120 by default.
 ROTHKO_FUZZ_SECONDS
     How long each kind of file is damaged at least, however many damages that makes; 0 by default.
 ROTHKO_FUZZ_SEED
@@ -26,7 +26,7 @@ import pytest
 
 from tests.attack.damaged_inputs import KINDS, SECRET
 
-DAMAGES = int(os.environ.get("ROTHKO_FUZZ_DAMAGES", "200"))
+DAMAGES = int(os.environ.get("ROTHKO_FUZZ_DAMAGES", "120"))
 SECONDS = float(os.environ.get("ROTHKO_FUZZ_SECONDS", "0"))
 SEED = int(os.environ.get("ROTHKO_FUZZ_SEED", "1"))
 PROGRAM = Path(__file__).with_name("damaged_inputs.py")

@@ -15,7 +15,7 @@ import pytest
 import rothko as rk
 from tests.attack import fuzz, oracle
 
-BATCHES, CASES = 8, 30
+BATCHES, CASES = 8, 20
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

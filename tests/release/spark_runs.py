@@ -25,7 +25,7 @@ from rothko.engines.spark import input_rows
 from rothko.engines.spark.java import use_java
 from rothko.flow import prepare
 from rothko.policy.opened import where_it_lies
-from tests.spark import QUICK, quick_java
+from tests.spark import FEW_RECORDS, QUICK, quick_java
 
 ROWS = 3_000
 
@@ -115,6 +115,7 @@ def cluster() -> Any:
 
     builder = SparkSession.builder.master("local-cluster[2,1,1024]")
     for name, value in {
+        **FEW_RECORDS,
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

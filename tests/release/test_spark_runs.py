@@ -9,7 +9,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from rothko import private
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 MADE = ("people", "undisturbed", "disturbed", "refine", "hilbert-fast", "sets")
