@@ -100,10 +100,10 @@ def some_of(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(map(repr, names[:most])) + more
 
 
-OF_FILES = ("delimiter", "quote", "encoding", "header", "decimal", "thousands", "sheet")
+OF_FILES = ("delimiter", "quote", "encoding", "header", "decimal", "thousands", "sheet", "input_format")
 """Options that say how a file is written."""
 _IN_PYTHON = {
-    **{f"--{name}": f"csv=CsvOptions({name}={{}})" for name in OF_FILES},
+    **{f"--{name.replace('_', '-')}": f"csv=CsvOptions({name.removeprefix('input_')}={{}})" for name in OF_FILES},
     "--show-values": "`values` of this error",
     "--force": "method={{'topdown': {{'force': {}}}}}",
 }

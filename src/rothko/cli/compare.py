@@ -63,6 +63,7 @@ class TableOptions:
     decimal: options.Decimal = None
     thousands: options.Thousands = None
     sheet: options.Sheet = None
+    input_format: options.InputFormat = None
     bound: Annotated[bool, typer.Option("--bound", help="Also find how little any release could lose at each k.")] = (
         False
     )
@@ -76,7 +77,7 @@ class TableOptions:
 
         csv = options.TextFile(
             delimiter=delimiter, quote=self.quote, encoding=encoding, header=self.header, decimal=self.decimal,
-            thousands=self.thousands, sheet=self.sheet,
+            thousands=self.thousands, sheet=self.sheet, input_format=self.input_format,
         ).options()  # fmt: skip
         ls = options.wholes("--l", self.l, 2)
         common |= {"memory": self.memory, "csv": csv, "qi": options.names(self.qi)}

@@ -211,6 +211,15 @@ Sheet = Annotated[
 ]
 
 
+InputFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--input-format",
+        metavar="<name>",
+        help="Of a file whose ending does not say it: csv, tsv, parquet or arrow.",
+        show_default=False,
+    ),
+]
 PaintX = Annotated[
     str | None,
     typer.Option("--x", metavar="<column>", help="The quasi-identifier along the painting.", show_default="chosen"),
@@ -232,6 +241,7 @@ class TextFile:
     decimal: Decimal = None
     thousands: Thousands = None
     sheet: Sheet = None
+    input_format: InputFormat = None
 
     def options(self) -> CsvOptions:
         r"""As those who read it take them; ``\t`` means a tab."""
@@ -242,7 +252,7 @@ class TextFile:
             raise InputError("--thousands is . , ' or a blank, and not what stands before decimals (--decimal).")
         return CsvOptions(
             delimiter, self.quote, self.encoding, self.header, self.decimal, self.thousands,
-            sheet=None if self.sheet is None else typed(self.sheet),
+            sheet=None if self.sheet is None else typed(self.sheet), format=self.input_format,
         )  # fmt: skip
 
 

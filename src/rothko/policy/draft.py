@@ -219,12 +219,15 @@ def draft(
     known, sensitive = by_role[Role.QUASI_IDENTIFIER], by_role[Role.SENSITIVE]
     found = sorted({token for look in known + sensitive for token in look.tokens})
     privacy = [KAnonymity(k=k or default_k(rows)), *(_diversity(look) for look in sensitive if look.counted > 1)]
+    form = replace(source.form or CsvOptions(), decimal=spelled.decimal, thousands=spelled.thousands)
+    if csv is not None:
+        form = replace(form, format=csv.format)
     policy = Policy(
         columns={p.name: p.column for p in proposals},
         privacy=tuple(privacy),
         method="auto",
         missing=tuple(dict.fromkeys((*given, *found))),
-        input=InputForm.of(replace(source.form or CsvOptions(), decimal=spelled.decimal, thousands=spelled.thousands)),
+        input=InputForm.of(form),
         confirm=tuple(p.name for p in proposals if p.confirm),
     )
     header = (

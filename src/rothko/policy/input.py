@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -33,6 +33,8 @@ class InputForm(BaseModel):
         Words that stand for a missing value in any column; they are read as nothing.
     sheet
         The sheet of a workbook.
+    format
+        What a file is whose ending does not say it: ``csv``, ``tsv``, ``parquet`` or ``arrow``.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class InputForm(BaseModel):
     thousands: str | None = None
     missing: tuple[str, ...] | None = None
     sheet: str | None = None
+    format: Literal["csv", "tsv", "parquet", "arrow"] | None = None
 
     @field_validator("delimiter", "quote", mode="before")
     @classmethod

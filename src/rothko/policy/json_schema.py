@@ -41,6 +41,7 @@ def json_schema() -> dict[str, Any]:
                 "thousands": {"enum": [".", ",", " ", "'"]},
                 "missing": {"anyOf": [{"type": "array", "items": scalar}, scalar]},
                 "sheet": scalar,
+                "format": {"enum": ["csv", "tsv", "parquet", "arrow"]},
             },
             [],
         ),

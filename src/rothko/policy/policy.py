@@ -446,7 +446,7 @@ class Policy(BaseModel):
 def _is_text(path: KeyPath) -> bool:
     """Tell whether a value names a column or stands for one of the data's own, and so is text as written."""
     match path:
-        case ("input", "delimiter" | "quote" | "encoding" | "decimal" | "thousands" | "sheet"):
+        case ("input", "delimiter" | "quote" | "encoding" | "decimal" | "thousands" | "sheet" | "format"):
             return True
         case ("input", "missing", *_) | ("columns", _, "type", _):
             return True

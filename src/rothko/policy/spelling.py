@@ -153,7 +153,12 @@ def _read(source: Source) -> pa.Table:
 def _encoded(data: Any, said: CsvOptions) -> tuple[CsvOptions, list[str]]:
     """How a text file is read, with its encoding where it is not UTF-8; what is guessed is told."""
     path = Path(data) if isinstance(data, str | Path) else None
-    if path is None or said.encoding is not None or not is_text(path) or not path.is_file():
+    if (
+        path is None
+        or said.encoding is not None
+        or not (is_text(path) or said.format in ("csv", "tsv"))
+        or not path.is_file()
+    ):
         return said, []
     with opened(path) as file:
         start = file.read(1 << 12)

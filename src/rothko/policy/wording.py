@@ -31,7 +31,7 @@ EXAMPLES = {
 """What a key that is missing or empty may hold."""
 PARTS = {
     "csv": ["escape-formulas"],
-    "input": ["delimiter", "quote", "encoding", "header", "decimal", "thousands", "missing", "sheet"],
+    "input": ["delimiter", "quote", "encoding", "header", "decimal", "thousands", "missing", "sheet", "format"],
     "suppress": ["records", "as"],
 }
 """Keys of the policy that are mappings → their own keys."""

@@ -140,7 +140,7 @@ class Place:
         certificate = certificate_of(data, folder)
         tables = (data, sensitive_of(data)) if two_tables else (data,)
         reports = report_files(data, folder)
-        if reporter is None or report is False or (report is None and (folder is None or in_parts)):
+        if reporter is None or report is False or (report is None and folder is None):
             told = None
         else:
             told = ReportPlace(*reports, reporter)
@@ -308,7 +308,7 @@ def place_of(
         overwrite=overwrite,
         inputs=read,
         in_parts=in_parts or parts is not None,
-        report=report,
+        report=False if report is None and in_parts else report,  # what a cluster has written is not all brought here
         reporter=reporter,
     )
     # What bounds are called is not known yet.

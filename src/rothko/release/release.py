@@ -121,7 +121,7 @@ class TableRelease(ABC):
             Whether to write the report for the public beside the data; None: into a folder.
         parts
             How large a file of the data may be, ``"64MB"``: it is then a folder of files under the name that one file
-            would have, with a list of their hashes, which the certificate vouches for. ``rothko report`` reports on it.
+            would have, with a list of their hashes, which the certificate vouches for.
         certificate
             Where the certificate of a table of a database goes; into this folder, under its name, by default.
         """

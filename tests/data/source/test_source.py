@@ -21,6 +21,8 @@ from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.errors import InputError
+from rothko.release.write import write_table
+from tests.command import Rothko
 
 SECRET = "SECRET-4711"
 
@@ -642,3 +644,28 @@ def test_nothing_but_the_empty_field_is_missing(folder: Path) -> None:
     words = ["NA", "null", "NULL", "nan", "N/A", "#N/A", "None", "-", "true", ""]
     path = write(folder, "a,b\n" + "".join(f"{word},x\n" for word in words))
     assert rows(path)["a"] == [*words[:-1], None]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "arrow"])
+def test_a_file_whose_ending_does_not_say_what_it_is(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rothko: Rothko
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"age": [30 + i % 4 for i in range(40)], "zip": [f"0{i % 5}" for i in range(40)]})
+    write_table(table, Path(f"people.{kind}"))
+    Path(f"people.{kind}").rename("people.data")
+    ran = rothko("check", "people.data", "--qi", "age,zip", "--k", "2")
+    assert (ran.code, "--input-format csv" in " ".join(ran.err.split())) == (2, True)
+    assert rothko("draft", "people.data", "-o", "policy.yaml", "--input-format", kind).code == 0
+    assert f"format: {kind}" in Path("policy.yaml").read_text()
+    ran = rothko("anonymize", "people.data", "--policy", "policy.yaml", "--accept-draft", "--out", "out.csv")
+    assert ran.code == 0, ran.err
+    assert open_source("people.data", csv=CsvOptions(format=kind)).read()["zip"].to_pylist()[1] == "01"
+
+
+def test_what_a_file_may_be_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("a\n1\n")
+    with pytest.raises(InputError, match="is one of csv, tsv, parquet, arrow, not 'doc'"):
+        open_source(tmp_path / "x", csv=CsvOptions(format="doc"))
+    with pytest.raises(InputError, match="is for one file"):
+        open_source(tmp_path, csv=CsvOptions(format="csv"))

@@ -49,6 +49,8 @@ class CsvOptions:
     """Words that stand for a missing value: read as nothing."""
     sheet: str | None = None
     """Of a workbook: the sheet that is read; the only one where it is None."""
+    format: str | None = None
+    """What a file is whose ending does not say it: csv, tsv, parquet or arrow."""
 
 
 def check_encoding(encoding: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rothko.data.address import is_store
@@ -20,6 +20,7 @@ from rothko.data.source.source import Source
 from rothko.data.source.spreadsheet import open_spreadsheet
 from rothko.data.source.statistics_file import READERS, open_statistics
 from rothko.errors import InputError, unreadable_name
+from rothko.mistakes import said
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ STATISTICS = Format(
     cells=True,
 )
 FORMATS = (CSV, PARQUET, ARROW, SPREADSHEET, STATISTICS)
+NAMED = {"csv": CSV, "tsv": CSV, "parquet": PARQUET, "arrow": ARROW}
+"""Formats that a file may be said to have, whatever its ending is."""
 
 
 def check_file(path: Path, *, may_be_empty: bool = False) -> None:
@@ -79,11 +82,16 @@ def open_file(path: Path, csv: CsvOptions) -> Source:
     """Open the file of a table."""
     if not is_store(path):
         check_file(path)
-    form = format_of(path)
+    form = format_of(path) if csv.format is None else NAMED.get(csv.format)
+    if form is None and csv.format is not None:
+        raise InputError(f"{said('--input-format')} is one of {', '.join(NAMED)}, not {csv.format!r}.")
     if form is None:
         known = ", ".join(ending for form in FORMATS for ending in form.endings)
-        raise InputError(f"{path.name} has an ending that rothko does not know; it reads {known}.")
-    return form.open(path, csv)
+        raise InputError(
+            f"{path.name} has an ending that rothko does not know; it reads {known}. If it is one of these, say so: "
+            f"{said('--input-format', 'csv')}."
+        )
+    return form.open(path, replace(csv, delimiter=csv.delimiter or "\t") if csv.format == "tsv" else csv)
 
 
 def ending_of(path: Path) -> str | None:

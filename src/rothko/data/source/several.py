@@ -23,12 +23,15 @@ from rothko.data.source.guess import typed_text
 from rothko.data.source.listing import Listing, Member, listed, paths_below
 from rothko.data.source.source import DAMAGED, Source
 from rothko.errors import InputError
+from rothko.mistakes import said
 
 UNITS = ("s", "ms", "us", "ns")
 
 
 def open_several(path: Path, csv: CsvOptions) -> Source:
     """Open all files of a folder or a pattern as one table."""
+    if csv.format is not None:
+        raise InputError(f"{said('--input-format')} is for one file; the files of a folder or a pattern have endings.")
     found = listed(path)
     before = dict(zip(found.paths, stamps(found.paths), strict=True))
     others = paths_below(path) - {*found.paths}

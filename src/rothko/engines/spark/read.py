@@ -55,7 +55,7 @@ def _open_path(session: Any, path: Path, csv: CsvOptions) -> Source:
     if (path / "_delta_log").is_dir():
         with understood():
             return open_spark(session.read.format("delta").load(str(path.absolute())), label=path.name, path=path)
-    forms = {_form(file) for file in files}
+    forms = {_form(file) if csv.format is None else csv.format for file in files}
     if files == [path] and None in forms:
         raise InputError(f"{path.name} is no file that Spark reads; use engine: auto, or save it as Parquet or CSV.")
     if len(forms) > 1 or None in forms:
