@@ -92,6 +92,12 @@ def classes_of(parts: list[Part]) -> set[frozenset[int]]:
     return found
 
 
+def regions_of(result: TreeClasses) -> set[tuple[tuple[int, ...], ...]]:
+    """The regions of φ, as first and last codes."""
+    low, high = result.cuts.regions()
+    return {(tuple(a), tuple(b)) for a, b in zip(low.tolist(), high.tolist(), strict=True)}
+
+
 def classes_in_memory(result: TreeClasses) -> set[frozenset[int]]:
     return {frozenset(some.tolist()) for some in np.split(result.order, result.starts[1:-1])}
 
@@ -209,6 +215,7 @@ def test_rothko_t_makes_the_classes_of_the_memory_engine(kind: str, case: Case, 
         for low, high in zip(part.partition.low.tolist(), part.partition.high.tolist(), strict=True)
     }
     assert boxes == {(tuple(a), tuple(b)) for a, b in zip(expected.low.tolist(), expected.high.tolist(), strict=True)}
+    assert set().union(*(regions_of(part.partition) for part in parts)) == regions_of(expected)
 
 
 def test_pruning_counts_the_cuts_that_are_undone() -> None:

@@ -11,7 +11,7 @@ a rule.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
 from rothko.engines.candidates import Allowed, Cut, Values
 from rothko.engines.crowd import Crowd, Spans
-from rothko.engines.frequency_set import Floats, FrequencyGroup
+from rothko.engines.frequency_set import Floats, FrequencyGroup, Ints
 from rothko.engines.impurity import Target
 from rothko.kernels.boxes import TINY
 from rothko.kernels.mondrian.gain import SURE
@@ -63,7 +63,7 @@ class Chooser:
         if phase == SELECTION:
             cut = self._best(values, self._savings(values), SELECTION)
             if cut is not None:
-                return cut
+                return self._at_the_edge(values, cut)
             assert self.criteria is not None
             phase = GAIN if len(self.criteria.targets) else MEDIAN
         if phase == GAIN:
@@ -100,9 +100,7 @@ class Chooser:
         """By how much each candidate of each line raises the imprecision: less than 0 where it saves."""
         c = self.criteria
         assert c is not None
-        low, high = (np.array([v.span[i] for v in values]) for i in (0, 1))
-        hit = np.flatnonzero(((high >= c.box_low) & (low <= c.box_high)).all(axis=1))
-        found = []
+        hit, found = self._overlapped(values), []
         for a, v in enumerate(values):
             lows, highs, weights = c.box_low[hit, a], c.box_high[hit, a], c.weights[hit]
             if v.line.kind is Kind.TREE:
@@ -114,15 +112,30 @@ class Chooser:
                             saved += weights[q] * size
                 found.append(np.array([-saved]))
                 continue
-            by_low, by_high = np.argsort(lows, kind="stable"), np.argsort(highs, kind="stable")
-            from_low = np.append(np.cumsum(weights[by_low][::-1])[::-1], 0.0)
-            to_high = np.append(0.0, np.cumsum(weights[by_high]))
-            places = v.candidates()
-            below = np.searchsorted(lows[by_low], v.codes[places - 1], side="right")
-            above = np.searchsorted(highs[by_high], v.codes[places], side="left")
-            left = v.before[places]
-            found.append(-(from_low[below] * left + to_high[above] * (v.records - left)))
+            saves, places = _Saves(lows, highs, weights, v.records), v.candidates()
+            found.append(-saves(v.codes[places - 1] + 1, v.codes[places], v.before[places]))
         return found
+
+    def _overlapped(self, values: Sequence[Values]) -> Ints:
+        """The queries that a node overlaps, by the smallest box around its records."""
+        c = self.criteria
+        assert c is not None
+        low, high = (np.array([v.span[i] for v in values]) for i in (0, 1))
+        return np.flatnonzero(((high >= c.box_low) & (low <= c.box_high)).all(axis=1))
+
+    def _at_the_edge(self, values: Sequence[Values], cut: Cut) -> Cut:
+        """A cut where the regions beside it save most, between the same records: there, or where a query begins."""
+        c, v, a = self.criteria, values[cut.line], cut.line
+        assert c is not None
+        if v.line.kind is Kind.TREE or cut.begins[1] == v.line.missing_code:
+            return cut
+        last, first = int(v.codes[np.searchsorted(v.codes, cut.begins[1]) - 1]), cut.begins[1]
+        hit = self._overlapped(values)
+        lows = c.box_low[hit, a]
+        edges = np.append(first, np.unique(lows[(lows > last) & (lows < first)])[::-1])
+        saves = _Saves(lows, c.box_high[hit, a], c.weights[hit], v.records)
+        edge = edges[np.argmax(saves(edges, edges, np.full(len(edges), cut.sizes[0])))]
+        return replace(cut, begins=(cut.begins[0], int(edge)))
 
     def _best(self, values: Sequence[Values], scores: Sequence[Floats], phase: int, bound: float = 0.0) -> Cut | None:
         """The allowable candidate with the lowest score below the bound; ties as in
@@ -183,6 +196,22 @@ class Chooser:
         gain = whole - float(scores[cut.line][place])
         gain = 0.0 if gain <= SURE * abs(whole) else gain / v.records
         return cut if gain > 0.0 and gain >= c.minimum_gain else None
+
+
+class _Saves:
+    """What cuts of a line save: queries that the left part ends before, and that the right part begins after."""
+
+    def __init__(self, lows: Ints, highs: Ints, weights: Floats, records: int) -> None:
+        by_low, by_high = np.argsort(lows, kind="stable"), np.argsort(highs, kind="stable")
+        self._lows, self._highs, self._records = lows[by_low], highs[by_high], records
+        self._from_low = np.append(np.cumsum(weights[by_low][::-1])[::-1], 0.0)
+        self._to_high = np.append(0.0, np.cumsum(weights[by_high]))
+
+    def __call__(self, after: NDArray[np.integer], begins: NDArray[np.integer], left: Ints) -> Floats:
+        """By the first code after the left part, the first of the right one, and the records on the left."""
+        below, above = np.searchsorted(self._lows, after), np.searchsorted(self._highs, begins)
+        saved: Floats = self._from_low[below] * left + self._to_high[above] * (self._records - left)
+        return saved
 
 
 def _width(line: Line, low: int, high: int) -> float:

@@ -4,8 +4,9 @@ Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 3.2, equation 7. A quer
 records of a part that overlaps it are returned; those of a part that does not are saved, and the imprecision falls by
 their number times the weight. A cut saves where it leaves a part outside of a query that the node overlaps.
 
-Overlap is judged on the smallest boxes around the records, which are what a release shows, and not on the regions of
-the cuts, which are larger: a query never returns more for it.
+Overlap is judged on the smallest boxes around the records, which are what a release shows as ranges, and not on the
+regions of the cuts, which are larger: a query never returns more for it. Between the codes of two records a cut may lie
+anywhere; it lies where the regions beside it save most, too: at the edge of a query.
 
 Equal savings: the more even cut, then the attribute that comes first, then the lower code.
 """
@@ -86,6 +87,23 @@ def _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high):
 
 
 @linked
+def _edge(last, first, left, n, lows, from_low, highs, to_high):
+    """Where to cut between the last code on the left and the first one on the right: where the regions save most.
+
+    It is the first code of the right region: that of the record, or where a query begins; of equals the highest.
+    """
+    below, above = np.searchsorted(lows, first), np.searchsorted(highs, first)
+    cut, best = first, from_low[below] * left + to_high[above] * (n - left)
+    while below > 0 and lows[below - 1] > last:
+        edge = lows[below - 1]
+        below, above = np.searchsorted(lows, edge), np.searchsorted(highs, edge)
+        saved = from_low[below] * left + to_high[above] * (n - left)
+        if saved > best:
+            cut, best = edge, saved
+    return cut
+
+
+@linked
 def _saved_by_children(tree, first, count, sizes, a, queries, hit):
     saved = 0.0
     for c in range(count):
@@ -134,6 +152,9 @@ def choose(table, start, end, low, high, node, lines, least, rules, room, querie
             saved, left = _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high)
             if left > 0:
                 cut = np.int64(table[a, order[left]])
+                if cut != lines.spec[a, 2]:  # what is missing has a region of its own
+                    last = np.int64(table[a, order[left - 1]])
+                    cut = _edge(last, cut, left, n, lows, from_low, highs, to_high)
             uneven = abs(2 * left - n)
         if saved > best or (saved > 0.0 and saved == best and uneven < evenness):
             best, best_line, best_left, best_cut, evenness = saved, np.int64(a), left, cut, uneven
