@@ -290,7 +290,7 @@ def learning() -> Iterator[Case]:
 
         return Case(f"learn/{regions} {task}", make)
 
-    for regions in ("corners", "midpoint", "mean", "sample", "published"):
+    for regions in ("corners", "edges", "midpoint", "mean", "sample", "published"):
         yield case(regions, turn(regions, "task", ("classify", "regress")))
 
 

@@ -248,7 +248,7 @@ def test_what_cannot_be_done_is_said(mixed: pd.DataFrame) -> None:
     with pytest.raises(rk.errors.InfeasibleError, match="k = 500"):
         Anonymizer(k=500).fit(X)
     with pytest.raises(rk.errors.InputError, match="regions must be one of 'corners'"):
-        Anonymizer(regions="edges").fit(X)  # type: ignore[arg-type]
+        Anonymizer(regions="sides").fit(X)  # type: ignore[arg-type]
     with pytest.raises(rk.errors.InputError, match="task must be"):
         Anonymizer(task="rank").fit(X, mixed["sex"])  # type: ignore[arg-type]
     local = rk.Policy.quick(X.columns, qi=X.columns, k=5, method={"mondrian": {"relaxed": True}})

@@ -207,7 +207,7 @@ def test_identifiers_missing_values_and_unknown_labels_are_no_obstacle() -> None
         ({"policy": policy(Regress("class"))}, rk.errors.PolicyError, "'class' must hold numbers for what is asked of"),
         ({"folds": 1}, rk.errors.InputError, "folds must be a whole number of at least 2, not 1"),
         ({"folds": 40}, rk.errors.InputError, "40 folds need at least 80 records, and there are 60"),
-        ({"regions": "edges"}, rk.errors.InputError, "'edges' is not a form of regions"),
+        ({"regions": "sides"}, rk.errors.InputError, "'sides' is not a form of regions"),
         ({"policy": policy(k=50)}, rk.errors.InfeasibleError, "Fold 1 of 3, with 40 training records: .* k = 50"),
         ({"rows": 0}, rk.errors.InputError, "rows must be a whole number of at least 1"),
         (

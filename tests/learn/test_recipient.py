@@ -182,6 +182,8 @@ def test_what_cannot_be_is_said() -> None:
         evaluate(people(), policy(), protocol="exact")  # type: ignore[arg-type]
     with pytest.raises(rk.errors.InputError, match="which a recipient of ranges does not have"):
         evaluate(people(), policy(), protocol="release", regions="mean")
+    with pytest.raises(rk.errors.InputError, match="edges needs the cuts of the recoding"):
+        evaluate(people(), policy(), protocol="release", regions="edges")
     with pytest.raises(rk.errors.PolicyError, match=r"hilbert .*has no recoding.*\(protocol='release'\)"):
         evaluate(people(), policy("hilbert"), models=["tree"], folds=2, protocol="regions", threads=1)
     with pytest.raises(rk.errors.PolicyError, match="anatomy"):

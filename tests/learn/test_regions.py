@@ -97,17 +97,73 @@ def test_regions_are_those_that_a_person_reads_off_the_classes(missing: float) -
         everyone = [row[name] for row in rows]
         for c in range(recoding.classes):
             values = [value for value, own in zip(everyone, classes, strict=True) if own == c]
-            found = regions.low[c, i], regions.high[c, i], regions.mean[c, i]
+            found = regions.boxes.low[c, i], regions.boxes.high[c, i], regions.mean[c, i]
             assert found == pytest.approx(plain_region(name, values, everyone)), (name, values)
+
+
+def plain_edges(name: str, words: str, everyone: list[Any]) -> tuple[float, float]:
+    """Begin and end of a region of φ, as a person reads them off its rule."""
+    line = [n for n in (number(name, value) for value in everyone) if n is not None]
+    if words == "*":
+        return min(line), max(line)
+    if words.startswith("{"):
+        labels = [label for part in words.strip("{}").split(", ") for label in CITIES.get(part, [part])]
+        places = [number(name, label) or 0.0 for label in labels]
+        return min(places), max(places)
+    begin, end = (text.strip() for text in words.strip("[]()").split(","))
+    read = dt.date.fromisoformat if name == "born" else float
+    low = min(line) if begin == "-inf" else number(name, read(begin))
+    high = max(line) if end == "inf" else number(name, read(end))
+    return low or 0.0, high or 0.0
+
+
+def test_edges_are_those_of_the_rules() -> None:
+    table = people(200)
+    recoding, regions = learned(table)
+    rules, edges = recoding.rules().to_pylist(), regions.numbers(table, "edges")
+    classes = regions.place(table)
+    assert len({rule["age"] for rule in rules}) > 2
+    for i, name in enumerate(QUASI):
+        everyone = table[name].to_pylist()
+        for c, rule in enumerate(rules):
+            expected = plain_edges(name, rule[name], everyone)
+            assert (regions.edges.low[c, i], regions.edges.high[c, i]) == expected, (name, rule[name])
+            assert (edges[classes == c][:, 2 * i : 2 * i + 2] == expected).all()
+    assert regions.columns("edges") == regions.columns("corners")
+
+
+def test_edges_of_what_may_be_missing_are_the_whole_line() -> None:
+    table = people(200, missing=0.2)
+    _, regions = learned(table)
+    classes = regions.place(table)
+    for i, name in enumerate(QUASI):
+        absent = np.array([value is None for value in table[name].to_pylist()])
+        ends = regions.edges.low[-1, i], regions.edges.high[-1, i]
+        for c in np.unique(classes[absent]):
+            assert (regions.edges.low[c, i], regions.edges.high[c, i]) == ends
+    assert (regions.edges.low <= regions.boxes.low).all()
+    assert (regions.edges.high >= regions.boxes.high).all()
+
+
+def test_a_recoding_by_column_has_edges_too() -> None:
+    table = people(200)
+    asked = policy().but(method="refine", workload=[{"classify": {"target": "label"}}])
+    recoding = rk.anonymize(table, asked, threads=1).recoding
+    assert recoding is not None
+    regions = Regions.of(table, recoding, QUASI)
+    edges, corners = regions.numbers(table, "edges"), regions.numbers(table, "corners")
+    assert edges.shape == corners.shape == (200, 10)
+    assert (edges[:, ::2] <= corners[:, ::2]).all()
+    assert (edges[:, 1::2] >= corners[:, 1::2]).all()
 
 
 def test_the_forms_are_corners_midpoints_means_and_points_inside() -> None:
     table = people()
     _, regions = learned(table)
     classes = regions.place(table)
-    low, high = regions.low[classes], regions.high[classes]
-    corners, midpoint, mean, sample = (regions.numbers(table, form) for form in FORMS)
-    assert corners.shape == (60, 12)
+    low, high = regions.boxes.low[classes], regions.boxes.high[classes]
+    corners, edges, midpoint, mean, sample = (regions.numbers(table, form) for form in FORMS)
+    assert corners.shape == edges.shape == (60, 12)
     assert midpoint.shape == mean.shape == sample.shape == (60, 7)
     assert (corners[:, 0:10:2] == low).all()
     assert (corners[:, 1:10:2] == high).all()
@@ -167,8 +223,8 @@ def test_a_column_that_is_missing_throughout_is_a_line_without_length() -> None:
     table = people()
     table = table.set_column(3, "blood", pa.nulls(60, pa.string()))
     _, regions = learned(table)
-    assert (regions.low[:, 3] == 0).all()
-    assert (regions.high[:, 3] == 0).all()
+    assert (regions.boxes.low[:, 3] == 0).all()
+    assert (regions.boxes.high[:, 3] == 0).all()
     assert np.isfinite(regions.numbers(table, "mean")).all()
 
 

@@ -54,7 +54,7 @@ def evaluate(
         str | None,
         typer.Option(
             "--regions",
-            help="Ranges as numbers: corners, midpoint, mean or sample.",
+            help="Ranges as numbers: corners, edges, midpoint, mean or sample.",
             show_default="corners; with release, midpoint",
         ),
     ] = None,

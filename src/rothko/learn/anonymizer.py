@@ -56,7 +56,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
     k, l
         Take the place of every ``k`` and ``l`` in the policy's requirements. With neither ``k`` nor a policy, k is 10.
     regions
-        How a region becomes numbers: ``corners``, ``midpoint``, ``mean`` or ``sample`` (see
+        How a region becomes numbers: ``corners``, ``edges``, ``midpoint``, ``mean`` or ``sample`` (see
         :mod:`rothko.learn.regions`); ``published`` gives a table of what a release shows, of the kind of X.
     task
         What y is for: to ``classify`` or to ``regress``; ``auto`` looks at y, and takes whole numbers for labels. It
@@ -149,7 +149,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sciki
         return regions.numbers(table, _form(self.regions), seed=self.seed)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The names of what ``transform`` gives: ``age_min`` and ``age_max`` for corners."""
+        """The names of what ``transform`` gives: ``age_min`` and ``age_max`` for corners and edges."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         return np.array(self._columns, dtype=object)

@@ -281,9 +281,10 @@ def known_protocol(protocol: str | None) -> Protocol | None:
 
 def _form(protocol: Protocol, form: Form | None) -> Form:
     """How ranges become numbers, where it is not said: exact records have no corners."""
-    if form == "mean" and protocol == "release":
+    if form in ("mean", "edges") and protocol == "release":
+        what = "the means of regions" if form == "mean" else "the cuts of the recoding"
         raise InputError(
-            "regions as mean needs the means of regions, which a recipient of ranges does not have; with protocol "
+            f"regions as {form} needs {what}, which a recipient of ranges does not have; with protocol "
             "release choose midpoint, corners or sample."
         )
     return form or ("corners" if protocol == "regions" else "midpoint")

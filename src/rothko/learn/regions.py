@@ -1,13 +1,15 @@
 """Learning from regions: each region of φ as a point that any model takes (LeFevre et al. 2008, section 4.2).
 
 ``corners``   two numbers per quasi-identifier, where the region begins and ends (the paper's 2·d points)
+``edges``     the same of φ's own region: where its cuts are, and at the outside where the line ends
 ``midpoint``  one number, half way between them
 ``mean``      one number, the mean of the training records in the region
 ``sample``    one number, drawn in the region for every record
 
 The numbers are the attribute's own: dates count days, and what has no numbers (labels, trees of labels) counts its
 place on the line. That assumes a total order on every attribute, as the paper does. A region is what the release
-publishes for it: the smallest box around its training records, and the whole node of a hierarchy. What it publishes
+publishes for it: the smallest box around its training records, and the whole node of a hierarchy. Only ``edges`` are
+those of ``publish: region``, which leave no gaps: a region ends where the next one begins. What is published
 as ``*`` or as missing is the whole line, and so is everything about a record that φ cannot place.
 
 Features that are released as they are go beside the regions, one number each.
@@ -37,8 +39,10 @@ from rothko.metrics.published import shown_by
 from rothko.policy.policy import Policy
 from rothko.release.recoding.recoding import ColumnRecoding, Recoding
 
-Form = Literal["corners", "midpoint", "mean", "sample"]
+Form = Literal["corners", "edges", "midpoint", "mean", "sample"]
 FORMS: tuple[Form, ...] = get_args(Form)
+PAIRS: tuple[Form, ...] = ("corners", "edges")
+"""The forms with two numbers."""
 Number = TypeVar("Number", bound=np.number)
 
 _DAYS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -136,26 +140,46 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True)
+class Ends:
+    """Where regions begin and end, (classes + 1, names); by part where every column is recoded by itself."""
+
+    low: Floats
+    """The number at which each begins."""
+    high: Floats
+    """That at which it ends."""
+    first: NDArray[np.int64]
+    """The code of the first label that it leaves open."""
+    last: NDArray[np.int64]
+    """That of the last one."""
+
+    @classmethod
+    def beside(cls, columns: Sequence[tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]], rows: int) -> Ends:
+        """From those of each column, of which the last, that of the whole line, is repeated up to so many."""
+        return cls(
+            _beside([_padded(low, rows) for low, _, _, _ in columns], rows),
+            _beside([_padded(high, rows) for _, high, _, _ in columns], rows),
+            _beside([_padded(first, rows) for _, _, first, _ in columns], rows),
+            _beside([_padded(last, rows) for _, _, _, last in columns], rows),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Regions:
     """The regions of a recoding as numbers. The last row of each array is the whole table, for what φ cannot place."""
 
     recoding: Recoding
     names: tuple[str, ...]
     """The quasi-identifiers among the features."""
-    low: Floats
-    """(classes + 1, names): where each region begins; by part where every column is recoded by itself."""
-    high: Floats
-    """(classes + 1, names): where it ends."""
+    boxes: Ends
+    """Of the smallest boxes around the training records."""
+    edges: Ends
+    """Of φ's own regions."""
     mean: Floats
     """(classes + 1, names): the mean of its training records."""
     whole: NDArray[np.bool_]
     """Whether an attribute takes whole numbers only."""
     labels: NDArray[np.int64]
     """How many labels an attribute has, with that of missing; 0 where it is a number."""
-    first: NDArray[np.int64]
-    """(classes + 1, names): the code of the first label that each region leaves open."""
-    last: NDArray[np.int64]
-    """(classes + 1, names): that of the last one."""
     plain: tuple[Points, ...]
     """The features that are released as they are."""
 
@@ -185,32 +209,30 @@ class Regions:
         counts = [a.parts if by_line is not None else recoding.classes for a in recoding.attributes]
         chosen = policy.quasi_identifiers if features is None else tuple(features)
         at = [i for i, line in enumerate(encoded.lines) if line.name in chosen]
-        ends, means, left = [], [], []
+        reach = recoding.reach()
+        boxes, edges, means, rows = [], [], [], max(counts) + 1
         for i in at:
             line, codes, owner = encoded.lines[i], encoded.codes[i], classes if by_line is None else by_line[i]
             low, high = _boxes(codes, owner, counts[i])
-            rows = max(counts) + 1
-            ends.append(tuple(_padded(end, rows) for end in _region(line, low, high)))
+            boxes.append((*_region(line, low, high), *_open(line, low, high)))
+            edges.append(_edges(line, recoding, i, *reach[i]))
             means.append(_padded(_means(line, codes, owner, low, high), rows))
-            left.append(tuple(_padded(end, rows) for end in _open(line, low, high)))
         names = tuple(encoded.lines[i].name for i in at)
         plain = _plain_points(table, policy, [name for name in chosen if name not in policy.quasi_identifiers])
         return cls(
             recoding=recoding,
             names=names,
-            low=_beside([begin for begin, _ in ends], max(counts) + 1),
-            high=_beside([end for _, end in ends], max(counts) + 1),
-            mean=_beside(means, max(counts) + 1),
+            boxes=Ends.beside(boxes, rows),
+            edges=Ends.beside(edges, rows),
+            mean=_beside(means, rows),
             whole=np.array([takes_whole_numbers(encoded.lines[i].values) for i in at], dtype=np.bool_),
             labels=np.array([encoded.lines[i].size if is_label(encoded.lines[i]) else 0 for i in at], dtype=np.int64),
-            first=_beside([begin for begin, _ in left], max(counts) + 1),
-            last=_beside([end for _, end in left], max(counts) + 1),
             plain=tuple(plain.values()),
         )
 
     def columns(self, form: Form) -> list[str]:
-        """The names of the numbers: ``age_min`` and ``age_max`` for corners, ``age`` otherwise."""
-        ends = ("_min", "_max") if form == "corners" else ("",)
+        """The names of the numbers: ``age_min`` and ``age_max`` for corners and edges, ``age`` otherwise."""
+        ends = ("_min", "_max") if form in PAIRS else ("",)
         return [name + end for name in self.names for end in ends] + [point.name for point in self.plain]
 
     def place(self, table: pa.Table) -> NDArray[np.int32]:
@@ -229,18 +251,18 @@ class Regions:
         classes
             The region of each record, where :meth:`place` has told it already.
         """
-        rows = self._rows(table, classes)
+        rows, ends = self._rows(table, classes), self._ends(form)
         low, high = (
-            _beside([end[rows[i], i] for i in range(len(rows))], table.num_rows) for end in (self.low, self.high)
+            _beside([end[rows[i], i] for i in range(len(rows))], table.num_rows) for end in (ends.low, ends.high)
         )
         columns: list[Floats]
-        if form == "corners":
+        if form in PAIRS:
             columns = [end[:, i] for i in range(len(self.names)) for end in (low, high)]
         elif form == "sample":
             drawn = draw(low, high, self.whole, np.random.default_rng(seed))
             columns = [drawn[:, i] for i in range(len(self.names))]
         else:
-            numbers = self.mean if form == "mean" else middle(self.low, self.high)
+            numbers = self.mean if form == "mean" else middle(ends.low, ends.high)
             columns = [numbers[rows[i], i] for i in range(len(self.names))]
         plain = [_points(point, table, table, self.recoding.policy) for point in self.plain]
         return _beside(columns + plain, table.num_rows)
@@ -249,17 +271,20 @@ class Regions:
         self, table: pa.Table, form: Form, *, seed: int | Sequence[int] = 0, classes: NDArray[np.int32] | None = None
     ) -> list[Feature]:
         """What a model is shown of every record of a table; see :meth:`numbers`."""
-        rows = self._rows(table, classes)
+        rows, ends = self._rows(table, classes), self._ends(form)
         numbers = self.numbers(table, form, seed=seed, classes=classes)
-        width = 2 if form == "corners" else 1
+        width = 2 if form in PAIRS else 1
         found: list[Feature] = []
         for i, size in enumerate(self.labels.tolist()):
             if size:
-                found.append(Labels.between(size, self.first[rows[i], i], self.last[rows[i], i]))
+                found.append(Labels.between(size, ends.first[rows[i], i], ends.last[rows[i], i]))
             else:
                 found.append(Numbers(numbers[:, i * width : (i + 1) * width]))
         policy = self.recoding.policy
         return found + [point.feature(_column(point, table, table, policy))[0] for point in self.plain]
+
+    def _ends(self, form: Form) -> Ends:
+        return self.edges if form == "edges" else self.boxes
 
     def _rows(self, table: pa.Table, classes: NDArray[np.int32] | None) -> Sequence[NDArray[np.int32]]:
         """Of each quasi-identifier: where the region of every record stands; -1 for one that cannot be placed.
@@ -381,6 +406,38 @@ def _region(line: Line, low: NDArray[np.int32], high: NDArray[np.int32]) -> tupl
     padded = np.append(numbers, np.nan)
     begins, ends = np.where(starred, first, padded[shown.low]), np.where(starred, last, padded[shown.high])
     return np.append(begins, first), np.append(ends, last)
+
+
+def _edges(
+    line: Line, recoding: Recoding, i: int, low: NDArray[np.int32], high: NDArray[np.int32]
+) -> tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """Where φ's own regions, from one part of a line to another, begin and end, and the whole line after them.
+
+    A region of numbers ends where the next one begins, one of labels with its last label; what reaches over the missing
+    value is the whole line.
+    """
+    attribute = recoding.attributes[i]
+    codes = np.arange(len(line.values))
+    part = attribute.place(pa.chunked_array([line.values]), recoding.policy.columns[line.name])
+    begins, ends = np.full(attribute.parts, len(codes)), np.full(attribute.parts, -1)
+    np.minimum.at(begins, part, codes)
+    np.maximum.at(ends, part, codes)
+    # Parts rise with the codes; some have none.
+    first = np.append(np.minimum.accumulate(begins[::-1])[::-1][low], 0)
+    last = np.append(np.maximum.accumulate(ends)[high], len(codes) - 1)
+    absent = np.append((low <= attribute.missing_part) & (attribute.missing_part <= high), False) & line.missing
+    numbers = line_numbers(line.values)
+    outer = _ends(numbers)
+    whole = absent | (first > last) | ((first == 0) & (last == len(codes) - 1))
+    counts = line.kind is Kind.ORDERED and _own_numbers(line.values) is not None
+    behind = np.append(numbers[1:], outer[1:]) if counts else numbers
+    number = np.append(numbers, 0.0)
+    return (
+        np.where(whole, outer[0], number[np.where(whole, 0, first)]),
+        np.where(whole, outer[1], np.append(behind, 0.0)[np.where(whole, 0, last)]),
+        np.where(whole, 0, first),
+        np.where(whole, max(line.size - 1, 0), last),
+    )
 
 
 def _means(

@@ -125,15 +125,19 @@ class Recoding:
 
     def rules(self) -> pa.Table:
         """One box per class: the region of each quasi-identifier in words."""
-        low, high = self._regions()
-        leaves = np.flatnonzero(self.tree["leaf"] >= 0)
-        leaves = leaves[np.argsort(self.tree["leaf"][leaves])]
         columns = {}
-        for i, attribute in enumerate(self.attributes):
-            pairs, of_class = np.unique(np.stack([low[leaves, i], high[leaves, i]]), axis=1, return_inverse=True)
+        for attribute, reach in zip(self.attributes, self.reach(), strict=True):
+            pairs, of_class = np.unique(np.stack(reach), axis=1, return_inverse=True)
             words = pa.array([attribute.words(a, b) for a, b in pairs.T.tolist()], pa.string())
             columns[attribute.name] = words.take(pa.array(of_class.ravel()))
         return pa.table(columns)
+
+    def reach(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """Of each quasi-identifier the first and the last part that the region of each class reaches over."""
+        leaves = np.flatnonzero(self.tree["leaf"] >= 0)
+        leaves = leaves[np.argsort(self.tree["leaf"][leaves])]
+        low, high = self._regions()
+        return list(zip(low[leaves].T, high[leaves].T, strict=True))
 
     def _regions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(nodes, quasi-identifiers): the first and the last part that each node of the tree reaches over."""
@@ -345,6 +349,11 @@ class ColumnRecoding(Recoding):
             words = pa.array([attribute.words(part, part) for part in range(attribute.parts)], pa.string())
             columns[attribute.name] = words.take(pa.array(self.tree["shown"][:, i]))
         return pa.table(columns)
+
+    def reach(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """Of each quasi-identifier its parts, each by itself."""
+        alone = [np.arange(attribute.parts, dtype=np.int32) for attribute in self.attributes]
+        return list(zip(alone, alone, strict=True))
 
     def parts(self, table: pa.Table) -> NDArray[np.int32]:
         """(quasi-identifiers, records) of a typed table: the part of each value; -1 throughout where one is unknown."""
