@@ -12,8 +12,8 @@ from rothko.cli import COMMANDS
 from rothko.cli.json_schemas import SCHEMAS
 from tests.command import Rothko
 
-WITHOUT = {"demo", "schema"}
-"""Commands without ``--json``: one shows what others print, one prints nothing but JSON."""
+WITHOUT = {"demo", "schema", "studio"}
+"""Commands without ``--json``: one shows what others print, one prints nothing but JSON, one is for a browser."""
 POLICY = """
 columns:
   name: {role: identifier}

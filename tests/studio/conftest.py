@@ -29,6 +29,10 @@ def shared(ward: Path) -> Iterator[Client]:
 
 @pytest.fixture
 def studio(shared: Client) -> Client:
-    """The same with its table open anew."""
-    shared.open("patients.csv")
+    """The same with its table, and the policy as it was drafted."""
+    desk = shared.desk
+    if desk.table is None or desk.table.shown != "patients.csv" or desk.seen is None or not desk.seen.exact:
+        shared.open("patients.csv")
+    desk.history.begin(desk.seen.draft.policy, "draft")
+    desk.notes.clear()
     return shared

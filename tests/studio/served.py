@@ -16,7 +16,7 @@ import httpx
 
 from rothko.studio.server import Studio
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Client:

@@ -225,9 +225,11 @@ class Studio:
         Where it was started.
     port
         0 for any that is free.
+    ahead
+        Whether the workers load what they need before it is needed.
     """
 
-    def __init__(self, root: Path, *, port: int = 0, writes: bool = True) -> None:
+    def __init__(self, root: Path, *, port: int = 0, writes: bool = True, ahead: bool = True) -> None:
         need()
         self._folder, self._lock = private.make(Path(tempfile.gettempdir()), private.SPILL)
         self._owner = os.getpid()
@@ -237,6 +239,7 @@ class Studio:
             private.remove(self._folder, self._lock, self._owner)
             raise
         self._server: Any = None
+        self._ahead = ahead
         self.desk = Desk(root, self._folder, writes=writes)
         self.guard = Guard(application(self.desk, lambda: self.guard.changes), self.socket.getsockname()[1])
 
@@ -262,8 +265,8 @@ class Studio:
             timeout_graceful_shutdown=1,
         )
         self._server = _Server(settings, lambda: ready(self.guard.address))
-        self.desk.looks.start()
-        self.desk.begin(_ready(self.desk))
+        if self._ahead:
+            self.desk.begin(_ready(self.desk))
         if first is not None:
             self.desk.open(first)
         try:
@@ -299,8 +302,7 @@ async def _ready(desk: Desk) -> None:
     """Let both workers load what they need before it is needed."""
     with contextlib.suppress(RothkoError):
         await desk.looks.ask("ready")
-        desk.makes.start()
-        await desk.makes.ask("ready")
+        await desk.makes.ask("loaded")
 
 
 def _listening(port: int) -> socket.socket:

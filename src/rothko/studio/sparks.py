@@ -14,7 +14,7 @@ def spark(bars: Bars | None) -> Html:
     if bars is None:
         return element("span", "–", class_="faint")
     top = max(max(bars.counts), 1)
-    step = WIDE / max(len(bars.counts), 1)
+    step = min(WIDE / max(len(bars.counts), 1), 18.0)  # two values are no wall
     gap = 1.0 if step > 3 else 0.0
     drawn = []
     for at, count in enumerate(bars.counts):

@@ -138,7 +138,10 @@
   }
   var lost = false, events = new EventSource("/events");
   events.onmessage = function (e) { heard(JSON.parse(e.data)); };
-  events.onopen = function () { if (lost) { lost = false; say(""); heard(["page"]); } };
+  events.onopen = function () {  // what was told between the page and now was told to nobody
+    if (lost || document.querySelector("main .waiting, main progress")) heard(["page"]);
+    if (lost) { lost = false; say(""); }
+  };
   events.onerror = function () { lost = true; };
 
   // ── keys ───────────────────────────────────────────────────────────────────────────────────────

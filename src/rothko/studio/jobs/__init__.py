@@ -16,6 +16,7 @@ PLACES = {
     "numbers": "looking",
     "satisfies": "looking",
     "hierarchy": "trees",
+    "loaded": "making",
     "make": "making",
     "compare": "making",
     "told": "made",

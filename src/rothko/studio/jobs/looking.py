@@ -100,7 +100,7 @@ class Numbers:
 
 
 def ready(telling: Telling) -> None:
-    """Nothing: the process has loaded what it needs when it answers."""
+    """Look at a few records, so that what it takes is loaded when it is needed."""
     table = pa.table({"age": [30, 40] * 30, "name": [f"n{i}" for i in range(60)], "ill": ["a", "b", "c"] * 20})
     codes = _codes(table, Policy.quick(["age"], qi=["age"], k=2), ["age"])
     _counted(Columns({"age": next(iter(codes.values()))}), exact=False)

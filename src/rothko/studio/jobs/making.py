@@ -42,6 +42,10 @@ class Compared:
     """The frontier as HTML, its points linked to ``#trial-1``, …, in the order of the trials."""
 
 
+def loaded(telling: Telling) -> None:
+    """Nothing: the process has loaded what it needs when it answers."""
+
+
 def make(
     telling: Telling,
     *,

@@ -236,7 +236,9 @@ def _levels(seen: Seen) -> Html | None:
     return element(
         "section",
         element("h3", "What a level costs"),
-        element("table", element("thead", head), element("tbody", *rows), class_="levels"),
+        element(
+            "table", element("thead", head), element("tbody", *rows), class_="levels", aria_label="What a level costs"
+        ),
         text(
             "Unique then: the share of records that are unique by all quasi-identifiers, if this column were at "
             "that level.",

@@ -121,7 +121,7 @@ def _how(desk: Desk) -> Html:
         element("h2", "How it is made"),
         form(
             "purpose/how",
-            chosen("method", methods, policy.method.name, label="Method", shown=True),
+            chosen("method", methods, policy.method.name, label="Method", shown=True, id_="method"),
             chosen("publish", list(PUBLISH.items()), policy.publish, label="Ranges are published as", shown=True),
             live=True,
             class_="column",

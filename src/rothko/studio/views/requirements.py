@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any
 
 from rothko.data.schema import Role
@@ -270,10 +271,7 @@ def change(desk: Desk, given: Given) -> Fragments:
     """Another number of a requirement."""
     at, before = _asked(desk, given)
     letters = {name: given.number(name) for name in _letters(before) if given.get(name)}
-    values = {
-        name: getattr(before, name) for name in before.__dataclass_fields__ if before.__dataclass_fields__[name].init
-    }
-    changed = type(before)(**{**values, **letters})
+    changed = replace(before, **letters)
     _put(desk, at, changed, changed.describe())
     return [_card_again(desk, at)]
 
@@ -303,10 +301,8 @@ def add(desk: Desk, given: Given) -> Fragments:
     name, of = given.one("name"), given.one("of")
     if name not in REQUIREMENTS:
         raise InputError(f"{name!r} is no requirement; there are {', '.join(REQUIREMENTS)}.")
-    known = REQUIREMENTS[name].__dataclass_fields__
-    values: dict[str, Any] = {
-        letter: value for letter, value in FIRST.items() if letter in known and known[letter].init
-    }
+    known = {one.name for one in fields(REQUIREMENTS[name])}
+    values: dict[str, Any] = {letter: value for letter, value in FIRST.items() if letter in known}
     if name != "k-anonymity":
         if of not in desk.policy.columns or desk.policy.columns[of].role is not Role.SENSITIVE:
             raise InputError(f"{name} is asked of a sensitive column; give the role to one first.")

@@ -192,6 +192,7 @@ def what_if(desk: Desk) -> Html:
                 for a, b, c in lines
             ),
         ),
+        aria_label="Now, and at another k",
     )
     return part(
         "whatif",

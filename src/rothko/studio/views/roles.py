@@ -28,11 +28,16 @@ def body(desk: Desk) -> Html:
     """The view."""
     waits = len(desk.policy.confirm)
     told = (
-        f"{waits} of {len(desk.policy.columns)} columns wait for you: look at each, and agree or choose another role."
+        f"{waits} of {len(desk.policy.columns)} columns wait{'s' * (waits == 1)} for you: look, and agree or "
+        f"choose another role."
         if waits
         else "Every role is agreed to."
     )
-    agree = act("roles/agree", f"Agree to all {waits}", values={"column": "*"}, kind="quiet") if waits else None
+    agree = (
+        act("roles/agree", "Agree to all" if waits > 1 else "Agree", values={"column": "*"}, kind="quiet")
+        if waits
+        else None
+    )
     legend = element(
         "dl",
         *(
@@ -50,7 +55,7 @@ def body(desk: Desk) -> Html:
         element("caption", "Columns and their roles"),
         element("thead", head),
         element("tbody", *rows),
-        class_="roles",
+        class_="roles unseen",
     )
     return joined(
         [
@@ -182,7 +187,15 @@ def _told(desk: Desk, found: Numbers) -> list[Html]:
             element("th", "unique by it alone", scope="col", class_="n"),
         )
         told.append(element("h3", "The most identifying columns"))
-        told.append(element("table", element("thead", head), element("tbody", *lines), class_="identifying"))
+        told.append(
+            element(
+                "table",
+                element("thead", head),
+                element("tbody", *lines),
+                class_="identifying",
+                aria_label="The most identifying columns",
+            )
+        )
     return told
 
 
@@ -203,10 +216,9 @@ def role(desk: Desk, given: Given) -> Fragments:
 def _after(desk: Desk, name: str) -> Fragments:
     proposal = next(one for one in desk.seen.draft.proposals if one.name == name)
     waits = len(desk.policy.confirm)
-    told = (
-        f"{waits} of {len(desk.policy.columns)} columns wait for you: look at each, and agree or choose another role."
-    )
-    agree = act("roles/agree", f"Agree to all {waits}", values={"column": "*"}, kind="quiet")
+    told = f"{waits} of {len(desk.policy.columns)} columns wait{'s' * (waits == 1)} for you: look, and agree or "
+           f"choose another role."
+    agree = act("roles/agree", "Agree to all" if waits > 1 else "Agree", values={"column": "*"}, kind="quiet")
     line = waiting_line(told, agree) if waits else waiting_line("Every role is agreed to.", None)
     return [row(desk, proposal), element("div", line, id="waits"), numbers(desk)]
 

@@ -283,7 +283,7 @@ def _asks(desk: Desk) -> Html | None:
     for one in desk.seen.draft.proposals:
         forms = FORMED.findall(one.why)
         now = desk.policy.columns[one.name].type
-        if (forms and now == "text") or (isinstance(now, WrittenType) and forms):
+        if forms:
             options = [("", "leave it as text"), *((f"{kind}|{how}", _spelled(how)) for kind, how in forms)]
             value = f"{now}|{now.form}" if isinstance(now, WrittenType) else ""
             asked.append(
@@ -349,7 +349,7 @@ def _columns(desk: Desk) -> Html:
         *(element("th", one, scope="col", class_="n" if one in ("distinct", "missing") else None) for one in heads),
     )
     table = element(
-        "table", element("caption", "Columns"), element("thead", head), element("tbody", *rows), class_="columns"
+        "table", element("caption", "Columns"), element("thead", head), element("tbody", *rows), class_="columns unseen"
     )
     left = len(seen.draft.proposals) - len(rows)
     more = text(f"and {left:,} more, which Roles lists.", faint=True) if left else None

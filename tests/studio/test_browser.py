@@ -1,0 +1,198 @@
+"""The studio in a real browser: a file dropped on the page becomes a release with the bytes of the command line."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from rothko.studio.views import VIEWS
+from tests.browser import CHROMIUM, LEFT_OUT, Browser, Page, opened, running
+from tests.command import Rothko
+from tests.studio.served import Client, served
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=LEFT_OUT)
+
+NASTY = '"><img src=x onerror=window.hurt=1><script>window.hurt=1</script>'
+"""A name of a column that would be run where it is not escaped."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with running(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+class At:
+    """Where a page is, as the browser takes it."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def as_uri(self) -> str:
+        return self.address
+
+
+def page_at(browser: Browser, client: Client, place: str, **look: Any) -> Any:
+    return opened(browser, At(f"{client.base}{place}"), **look)  # type: ignore[arg-type]
+
+
+def let_in(browser: Browser, client: Client) -> None:
+    """As a person is: by the address that was printed, which a page without the token leads away from."""
+    with page_at(browser, client, f"/?token={client.studio.guard.token}") as page:
+        until(page, lambda: page.run("location.pathname+location.search") in ("/open", "/roles"))
+
+
+def until(page: Page, holds: Callable[[], Any], seconds: float = 60.0) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := holds():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(page.run("document.body.innerText"))
+
+
+def shows(page: Page, words: str) -> None:
+    until(page, lambda: page.run(f"document.body.innerText.includes({json.dumps(words)})"))
+
+
+def go(page: Page, client: Client, view: str) -> None:
+    page.run(f"void (location.href = '/{view}')")
+    until(page, lambda: page.run("document.readyState + location.pathname") == f"complete/{view}")
+
+
+def dropped(page: Page, name: str, content: str) -> None:
+    """Drop a file on the page."""
+    page.run(
+        f"""(function () {{
+          var t = new DataTransfer();
+          t.items.add(new File([{json.dumps(content)}], {json.dumps(name)}));
+          var place = document.querySelector("label.drop");
+          place.dispatchEvent(new DragEvent("drop", {{dataTransfer: t, bubbles: true, cancelable: true}}));
+        }})()"""
+    )
+
+
+def chosen(control: str, value: str) -> str:
+    """What gives a control another value, as a person does."""
+    return (
+        f"(function(e){{e.value='{value}';e.dispatchEvent(new Event('change',{{bubbles:true}}))}})"
+        f"(document.getElementById('{control}'))"
+    )
+
+
+def test_from_a_dropped_file_to_the_bytes_of_the_command_line(
+    browser: Browser, ward: Path, tmp_path: Path, rothko: Rothko
+) -> None:
+    with served(tmp_path) as client:
+        let_in(browser, client)
+        with page_at(browser, client, "/open") as page:
+            page.ask("Network.enable")
+            dropped(page, "patients.csv", (ward / "patients.csv").read_text())
+            shows(page, "400 records and 6 columns")
+            go(page, client, "roles")
+            shows(page, "Counted in all 400 records")
+            page.point("#waits button", click=True)
+            shows(page, "Every role is agreed to")
+            go(page, client, "requirements")
+            page.run(chosen("k-0", "20"))
+            shows(page, "at least 19 others")
+            go(page, client, "purpose")
+            page.run(chosen("method", "mondrian"))
+            until(page, lambda: client.desk.policy.method.name == "mondrian")
+            go(page, client, "run")
+            page.point("#make", click=True)
+            shows(page, "Made, and verified on its bytes")
+            go(page, client, "result")
+            until(page, lambda: page.run("document.querySelectorAll('#painting svg rect[data-tip]').length"))
+            shows(page, "What is not promised")
+            shows(page, "before and after")
+            go(page, client, "take-away")
+            page.point("#saving button", click=True)
+            shows(page, "Saved.")
+            sent = [one["params"] for one in browser.events if one["method"] == "Network.requestWillBeSent"]
+            assert page.complaints == []
+        policy = client.http.get("/file/take-away/policy").text
+        command = client.main("take-away").split("by the command line ")[1].split(" Copy")[0]
+    assert {urlsplit(one["request"]["url"]).netloc for one in sent} <= {f"127.0.0.1:{client.studio.guard.port}", ""}
+    assert command == "rothko anonymize patients.csv --policy policy.yaml --out release/"
+    (tmp_path / "policy.yaml").write_text(policy)
+    given = ["--policy", tmp_path / "policy.yaml", "--out", f"{tmp_path / 'by-command'}/"]
+    out = rothko("anonymize", ward / "patients.csv", *given)
+    assert out.code == 0
+    assert (tmp_path / "release" / "release.csv").read_bytes() == (tmp_path / "by-command" / "release.csv").read_bytes()
+    assert (tmp_path / "release" / "certificate.json").exists()
+
+
+def test_markup_in_names_and_values_is_shown_and_not_run(browser: Browser, shared: Client) -> None:
+    rows = "\n".join(f'{20 + i % 30},"{NASTY.replace(chr(34), chr(34) * 2)}{i % 3}",{i % 5}' for i in range(60))
+    name = NASTY.replace('"', '""')
+    shared.drop("nasty.csv", f'age,"{name}",ill\n{rows}\n'.encode())
+    shared.looked()
+    assert NASTY in shared.desk.policy.columns
+    shared.done("roles/role", column=NASTY, role="quasi-identifier")
+    shared.done("hierarchies/look", column=NASTY)
+    shared.shows("hierarchies", "The tree")
+    let_in(browser, shared)
+    for view in VIEWS:
+        with page_at(browser, shared, f"/{view}") as page:
+            assert page.run("window.hurt") is None
+            assert page.run("document.querySelectorAll('main img, main script').length") == 0
+            assert page.complaints == []
+    with page_at(browser, shared, "/roles") as page:
+        assert NASTY in page.run("document.body.innerText")
+
+
+LOOKS = [(1000, False), (2000, True)]
+
+
+@pytest.mark.parametrize(("width", "night"), LOOKS)
+def test_views_fit_and_speak(browser: Browser, studio: Client, width: int, night: bool) -> None:
+    """Nothing is wider than the screen, every control has a name, nothing is complained about."""
+    let_in(browser, studio)
+    studio.shows("roles", "Counted in all")
+    for view in VIEWS:
+        with page_at(browser, studio, f"/{view}", width=width, night=night) as page:
+            assert page.run("document.documentElement.scrollWidth") <= width, view
+            nodes = page.ask("Accessibility.getFullAXTree")["nodes"]
+            silent = [
+                node["role"]["value"]
+                for node in nodes
+                if not node.get("ignored") and node["role"]["value"] in NAMED and not node.get("name", {}).get("value")
+            ]
+            assert silent == [], view
+            assert page.run("document.querySelectorAll('h1').length") == 1
+            assert page.complaints == []
+
+
+NAMED = {
+    "link",
+    "button",
+    "combobox",
+    "textbox",
+    "spinbutton",
+    "slider",
+    "checkbox",
+    "image",
+    "table",
+    "navigation",
+    "heading",
+}
+
+
+def test_keys_undo_and_another_tab_follows(browser: Browser, studio: Client) -> None:
+    let_in(browser, studio)
+    with page_at(browser, studio, "/roles") as one, page_at(browser, studio, "/roles") as two:
+        role = "document.getElementById('role-2').value"
+        one.run(chosen("role-2", "keep"))
+        until(two, lambda: two.run(role) == "keep")
+        one.run("document.dispatchEvent(new KeyboardEvent('keydown',{key:'z',ctrlKey:true,bubbles:true}))")
+        until(two, lambda: two.run(role) == "quasi-identifier")
+        one.run("document.dispatchEvent(new KeyboardEvent('keydown',{key:'4',altKey:true,bubbles:true}))")
+        until(one, lambda: one.run("location.pathname") == "/requirements")
+        assert one.complaints == two.complaints == []
