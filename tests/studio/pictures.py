@@ -1,4 +1,4 @@
-"""The pictures of the studio in the documentation: ``python -m tests.studio.pictures``; whoever draws them looks at each."""
+"""The pictures of the studio in the documentation, ``python -m tests.studio.pictures``: look at them afterwards."""
 
 from __future__ import annotations
 

@@ -26,18 +26,6 @@ MOST = 8
 
 def body(desk: Desk) -> Html:
     """The view."""
-    waits = len(desk.policy.confirm)
-    told = (
-        f"{waits} of {len(desk.policy.columns)} columns wait{'s' * (waits == 1)} for you: look, and agree or "
-        f"choose another role."
-        if waits
-        else "Every role is agreed to."
-    )
-    agree = (
-        act("roles/agree", "Agree to all" if waits > 1 else "Agree", values={"column": "*"}, kind="quiet")
-        if waits
-        else None
-    )
     legend = element(
         "dl",
         *(
@@ -60,7 +48,7 @@ def body(desk: Desk) -> Html:
     return joined(
         [
             element("h1", "Roles"),
-            element("div", waiting_line(told, agree), id="waits"),
+            waiting_line(desk),
             element(
                 "div",
                 element(
@@ -77,9 +65,17 @@ def body(desk: Desk) -> Html:
     )
 
 
-def waiting_line(told: str, agree: Html | None) -> Html:
+def waiting_line(desk: Desk) -> Html:
     """What waits for a person."""
-    return element("p", told, " ", agree, class_="lead")
+    waits = len(desk.policy.confirm)
+    if not waits:
+        return element("div", element("p", "Every role is agreed to.", class_="lead"), id="waits")
+    told = (
+        f"{waits} of {len(desk.policy.columns)} columns wait for you: look at them, and agree or choose another role."
+    )
+    words = "Agree to all" if waits > 1 else "Agree"
+    agrees = act("roles/agree", words, about="Agree to every role", values={"column": "*"}, kind="quiet")
+    return element("div", element("p", told, class_="lead"), agrees, id="waits")
 
 
 def row(desk: Desk, proposal: Any) -> Html:
@@ -215,12 +211,7 @@ def role(desk: Desk, given: Given) -> Fragments:
 
 def _after(desk: Desk, name: str) -> Fragments:
     proposal = next(one for one in desk.seen.draft.proposals if one.name == name)
-    waits = len(desk.policy.confirm)
-    told = f"{waits} of {len(desk.policy.columns)} columns wait{'s' * (waits == 1)} for you: look, and agree or "
-           f"choose another role."
-    agree = act("roles/agree", "Agree to all" if waits > 1 else "Agree", values={"column": "*"}, kind="quiet")
-    line = waiting_line(told, agree) if waits else waiting_line("Every role is agreed to.", None)
-    return [row(desk, proposal), element("div", line, id="waits"), numbers(desk)]
+    return [row(desk, proposal), waiting_line(desk), numbers(desk)]
 
 
 def agree(desk: Desk, given: Given) -> Fragments:
