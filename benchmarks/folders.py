@@ -30,7 +30,7 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
         step = -(-n // FILES)
         for i in range(FILES):
             _write(table.slice(i * step, step), several / f"{i:03d}.{kind}")
-        _write(table, one)
+        _write(table, one, step)
         cases += [_case("read as a whole", kind, _read, one, several)]
         cases += [_case("gone through in pieces", kind, _passed, one, several)]
         cases += [_case("released by memory", kind, partial(_released, engine="memory"), one, several)]
@@ -38,11 +38,12 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
     return [*cases, _case("released by rothko-t", "parquet", partial(_released, engine="rothko-t"), one, several)]
 
 
-def _write(table: object, path: Path) -> None:
+def _write(table: object, path: Path, rows: int | None = None) -> None:
+    """Write a file; one of Parquet with dictionaries for so many rows each, as the files that it is compared with."""
     if path.suffix == ".csv":
         pl.from_arrow(table).write_csv(path)
     else:
-        pq.write_table(table, path)
+        pq.write_table(table, path, row_group_size=rows)
 
 
 def _read(path: Path) -> None:
