@@ -40,8 +40,8 @@ def test_memory_that_is_asked_for_and_does_not_suffice_is_refused(tmp_path: Path
 
 
 def test_a_method_that_needs_memory_says_so(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"hilbert sees all records at once.*raise memory=…, or use mondrian"):
-        rk.anonymize(packed(tmp_path), POLICY.but(method="hilbert"), memory=LIMIT)
+    with pytest.raises(PolicyError, match=r"topdown sees all records at once.*raise memory=…, or use mondrian"):
+        rk.anonymize(packed(tmp_path), POLICY.but(method="topdown"), memory=LIMIT)
 
 
 def test_the_size_of_a_text_file_is_about_that_of_its_table(tmp_path: Path) -> None:

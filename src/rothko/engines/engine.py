@@ -17,7 +17,7 @@ from rothko.data.schema import Schema
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.engines.growing import Tables
-from rothko.engines.part import LargeClass, Part
+from rothko.engines.part import AnyPart
 from rothko.errors import PolicyError
 from rothko.methods.classes import Cuts
 from rothko.methods.method import Asked, Method
@@ -67,7 +67,7 @@ class Run:
     """A table that an engine takes apart: what is known of it, and its finished parts as they come."""
 
     outline: Outline
-    parts: Iterator[Part | LargeClass]
+    parts: Iterator[AnyPart]
     """Taken one at a time; each is given up before the next is asked for."""
     top: Callable[[], Cuts | None]
     """The top of the tree, asked for when all parts are there; None where there is none."""

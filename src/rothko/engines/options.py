@@ -53,8 +53,8 @@ class OnDisk(InParts):
     """Whether cuts are chosen in samples."""
 
     def can_run(self, method: Method) -> bool:
-        """Also those whose classes are made segment by segment of a curve, each of which is loaded by itself."""
-        return not method.needs_all_records or method.in_segments != "no"
+        """Also those whose classes are made segment by segment of a curve, each loaded by itself, or by counts."""
+        return not method.needs_all_records or method.in_segments != "no" or method.by_counts
 
     def check(self, policy: Request, reason: str) -> None:
         """Refuse to count people along a curve, and to repair what lies there."""
@@ -70,6 +70,12 @@ class OnDisk(InParts):
                 f"{policy.method.name} counts people (of: {policy.owner}) in memory alone, and engine {self.name} was "
                 f"{chosen}; raise {said('--memory')}, or use mondrian."
             )
+        for task in models(policy.workload):
+            if policy.method.by_counts and task.features is not None:
+                raise PolicyError(
+                    f"{task.describe()}: engine {self.name} measures models of all quasi-identifiers only where "
+                    f"{policy.method.name} counts; leave out its features, or raise {said('--memory')}."
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

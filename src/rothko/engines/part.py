@@ -1,4 +1,6 @@
-"""Finished parts of a table that does not fit in memory: some records in classes, or one class that is larger still."""
+"""Finished parts of a table that does not fit in memory: some records in classes, one class that is larger still, or
+all records, where every column is recoded by itself.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
-from rothko.methods.classes import Classes
+from rothko.methods.classes import Classes, Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +60,23 @@ class LargeClass:
     def classes(self) -> int:
         """How many classes it is."""
         return 1
+
+
+@dataclass(frozen=True, slots=True)
+class RecodedTable:
+    """All records of a table whose columns are recoded by themselves: how, and the records as they come."""
+
+    outline: Outline
+    rows: int
+    batches: Callable[[], Iterator[Coded]]
+    """A pass over the records; as often as need be, until the next part is asked for."""
+    at_once: int
+    """How many records fit in memory."""
+    parts: tuple[Parts, ...]
+    """Of each line."""
+    counts: tuple[NDArray[np.int64], ...]
+    """Of each line: how many records have each code."""
+
+
+AnyPart = Part | LargeClass | RecodedTable
+"""What an engine hands on."""

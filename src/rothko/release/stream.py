@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -25,7 +26,7 @@ from rothko.data.source.guess import Guess
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Outline
 from rothko.engines.growing import Tables
-from rothko.engines.part import LargeClass, Part
+from rothko.engines.part import AnyPart, LargeClass, RecodedTable
 from rothko.errors import PolicyError
 from rothko.methods.classes import Classes, Cuts, TreeClasses
 from rothko.mistakes import said
@@ -41,6 +42,7 @@ from rothko.release.names import RECODING
 from rothko.release.people import Growing
 from rothko.release.place import Place, place_of
 from rothko.release.publish import Published, publish
+from rothko.release.recoder import Recoder
 from rothko.release.recoding.branches import Branches
 from rothko.release.rows import Rows, assemble, columns_of, random_order
 from rothko.release.save import Outgoing, Saved, Unverified, save, timed
@@ -48,9 +50,11 @@ from rothko.release.sql import Limits
 from rothko.release.stored import StoredRelease, Written, rewrite
 from rothko.release.truth import Told, ToldHashes
 from rothko.release.verify import Fingerprint, Verification
-from rothko.release.write import RowsFile, write_content
+from rothko.release.write import Content, RowsFile, write_content
 
 Branch = Callable[[int, Cuts, Mapping[str, Sequence[Published]]], None]
+RecodingFiles = Callable[[Path], dict[Path, Content]]
+"""Where the recoding goes → path and content of each of its files; asked for once."""
 Certify = Callable[[Verification, Loss], Certificate]
 """Makes the certificate of what was verified and lost; called when all parts are there."""
 
@@ -86,7 +90,7 @@ def released_rows(
 class Stream:
     """A release that comes part by part. It can be taken once: saved where it was asked for, or stored to be asked."""
 
-    parts: Iterable[Part | LargeClass]
+    parts: Iterable[AnyPart]
     """Taken one at a time; each is given up before the next is asked for."""
     top: Callable[[], Cuts | None]
     """The top of the tree, asked for when all parts are there; None where no recoding is behind the classes."""
@@ -128,7 +132,7 @@ class Stream:
         refuse_kinds(self._kept(), data)
         untyped = self.spill.folder / "untyped.parquet"
         parts = out.parts
-        written, branches = self._put(
+        written, recoding = self._put(
             untyped if typing else data, out.timings, private=typing, parts=None if typing else parts
         )
         with timed(out.timings, "write"):
@@ -136,8 +140,8 @@ class Stream:
                 escape = self.policy.csv.escape_formulas
                 written = rewrite(untyped, data, written, typed=True, limits=self.limits, escape=escape, parts=parts)
                 untyped.unlink()
-            if (top := self.top()) is not None:
-                out.recode(lambda path: branches.files(path, top))
+            if recoding is not None:
+                out.recode(recoding)
                 out.recoded()
         return Unverified(
             lambda: written.meant.verified(data, self.policy, self.limits),
@@ -153,17 +157,16 @@ class Stream:
         data, recoding = self.spill.folder / "release.parquet", self.spill.folder / RECODING
         with self._taken():
             refuse_kinds(self._kept(), data, private=True)
-            written, branches = self._put(data, timings, private=True)
+            written, behind = self._put(data, timings, private=True)
             with timed(timings, "write"):
-                top = self.top()
-                for path, content in ({} if top is None else branches.files(recoding, top)).items():
+                for path, content in ({} if behind is None else behind(recoding)).items():
                     write_content(content, path)
             with timed(timings, "verify"):
                 checked = written.meant.verified(data, self.policy, self.limits)
             certificate = self.certify(checked, written.loss)
             certificate = replace(certificate, timings=certificate.timings | timings)
-        behind = None if top is None else recoding
-        return StoredRelease(certificate, behind, data, self.source, self.spill, written, self.limits)
+        where = None if behind is None else recoding
+        return StoredRelease(certificate, where, data, self.source, self.spill, written, self.limits)
 
     @property
     def limits(self) -> Limits:
@@ -187,8 +190,8 @@ class Stream:
 
     def _put(
         self, path: Path, timings: dict[str, float], *, private: bool, parts: int | None = None
-    ) -> tuple[Written, Branches]:
-        """Put every part into a file, or into files of about so many bytes."""
+    ) -> tuple[Written, RecodingFiles | None]:
+        """Put every part into a file, or into files of about so many bytes; and what the recoding consists of."""
         branches = Branches(self.outline.lines, self.policy, self.spill)
         with Sink(self, path, branches.add, private=private, parts=parts) as sink:
             coming = iter(self.parts)
@@ -201,7 +204,10 @@ class Stream:
                 del part  # it must not be in memory while the next is made
             written = sink.finish()
         timings |= sink.timings
-        return written, branches
+        if sink.recoder is not None:
+            return written, sink.recoder.files
+        top = self.top()
+        return written, None if top is None else partial(branches.files, top=top)
 
 
 class Sink:
@@ -226,6 +232,8 @@ class Sink:
             )
         self.timings: dict[str, float] = {}
         """Seconds spent on ``publish``, ``write``, ``verify`` and ``measure``."""
+        self.recoder: Recoder | None = None
+        """Of a table whose columns are recoded by themselves, when it is there."""
         self._of, self._branch = stream, branch
         self._file = RowsFile(
             path, escape=policy.csv.escape_formulas, private=private, threads=stream.threads, parts=parts,
@@ -245,10 +253,13 @@ class Sink:
         self._typing = private and stream.source.text
         self._types: dict[str, Guess] = {}
 
-    def add(self, part: Part | LargeClass) -> None:
+    def add(self, part: AnyPart) -> None:
         """Publish a part, and append its rows to the file."""
         if isinstance(part, LargeClass):
             self.add_class(part)
+            return
+        if isinstance(part, RecodedTable):
+            self.add_recoded(part)
             return
         of, partition = self._of, part.partition
         with timed(self.timings, "publish"):
@@ -313,6 +324,24 @@ class Sink:
             if of.policy.method.recodes:
                 _, partition = found.box_of(part, part.outline.nobody())
                 self._branch(part.leaf, partition.cuts, published)
+
+    def add_recoded(self, part: RecodedTable) -> None:
+        """Publish all records of a table whose columns are recoded by themselves, some at a time."""
+        of = self._of
+        with timed(self.timings, "publish"):
+            recoder = Recoder(part, of.policy, of.spill, seed=of.seed, threads=of.threads)
+        for coded in part.batches():
+            with timed(self.timings, "publish"):
+                encoded, published, classes = recoder.take(coded)
+                no_clash(published, coded.kept)
+            with timed(self.timings, "verify"):
+                self._note_truth(published, coded.kept, classes, encoded, covered=True)
+        with timed(self.timings, "write"):
+            for published, kept, classes, order in recoder.pieces():
+                self._append(assemble(of.source.names, published, kept, classes, order, threads=of.threads))
+        with timed(self.timings, "measure"):
+            recoder.measure(self.meter)
+        self.recoder = recoder
 
     def _append(self, rows: Rows) -> None:
         self._first = self._first or rows.of_nobody()

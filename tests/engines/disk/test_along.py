@@ -16,7 +16,7 @@ import rothko as rk
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.engines.along import finely
-from rothko.engines.disk import along, curve_sample
+from rothko.engines.disk import curve_sample, laid
 from rothko.engines.disk.run import run
 from rothko.engines.engine import Run
 from rothko.engines.options import RothkoT
@@ -72,7 +72,7 @@ def test_the_classes_are_those_of_the_memory_engine_to_the_record(
     method, encoded = METHODS[name](segment=segment), case.encoded()
     engine, policy = RothkoT(records_at_once=fits), policy_of(case, "auto", method)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(along, "FINER", finer)
+        patched.setattr(laid, "FINER", finer)
         patched.setattr(curve_sample, "TOGETHER", 7)
         try:
             found = run(engine, numbered(case), policy, check=lambda _: None, secret=SECRET, seed=seed)

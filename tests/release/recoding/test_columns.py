@@ -193,12 +193,6 @@ def test_the_command_line_makes_and_applies_it(tmp_path: Path) -> None:
     assert "By itself this file is not 50-anonymous" in " ".join(done.output.split())
 
 
-def test_engines_on_disk_refuse_it() -> None:
-    table, policy = people()
-    with pytest.raises(PolicyError, match=r"refine sees all records at once, in memory, .* use mondrian"):
-        rk.anonymize(table, policy, engine="rothko-t")
-
-
 @pytest.mark.parametrize("method", ["mondrian", "hilbert", "idistance-fast", "cluster"])
 def test_other_methods_refuse_several_sets_and_name_refine(method: str) -> None:
     table, policy = people()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from rothko.data.source.source import Source
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.survey.survey import survey
 from rothko.engines.disk.along import Ranges
+from rothko.engines.disk.counting_passes import Refining
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore
 from rothko.engines.disk.trim import give_back
@@ -18,6 +20,7 @@ from rothko.engines.engine import Io, Request, Run
 from rothko.engines.frequency import sizes
 from rothko.engines.options import OnDisk, RothkoS
 from rothko.engines.packing import record_bytes
+from rothko.engines.part import AnyPart
 from rothko.engines.plan import SAFE, Budget, available_memory, budget, cost_s, cost_t
 from rothko.engines.rothko_s import Sampling
 from rothko.engines.rothko_t import Exhaustive
@@ -65,12 +68,18 @@ def run(
         give_back()
         check(outline)
         spill.require(outline.rows * record_bytes(outline))
+        if policy.method.by_counts:
+            # A record that is counted has neither the columns that are kept nor those of other sets.
+            codes = 4 * (len(outline.lines) + len(outline.domains) + 1)
+            most = budget(limit, row_bytes=codes).within(engine.records_at_once).tuples
+            refining = Refining(records, outline, policy, [first.pop()], shares, most, spill, progress=progress)
+            return _without_tree(refining, limit, source, notes)
         if along:
             ranges = Ranges.of(
                 records, outline, policy, first.pop(), shares, spill, secret=secret, seed=seed, threads=threads,
                 progress=progress,
             )  # fmt: skip
-            return _divided(ranges, limit, source, notes)
+            return _without_tree(ranges, limit, source, notes)
         job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, threads)
         chooser, wanted = job.chooser()
         tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
@@ -94,22 +103,50 @@ def run(
     )
 
 
-def _divided(ranges: Ranges, limit: int, source: Source, notes: tuple[str, ...]) -> Run:
-    """The run of a method whose classes are made segment by segment of a curve."""
-    spill = ranges.spill
+class _Made(Protocol):
+    """A table that is taken apart otherwise than by the leaves of a tree."""
+
+    @property
+    def outline(self) -> Outline:
+        """What is known of it."""
+        ...
+
+    @property
+    def shares(self) -> Budget:
+        """What it may take of memory."""
+        ...
+
+    @property
+    def spill(self) -> Spill:
+        """Where it writes to."""
+        ...
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know, when all parts are there."""
+        ...
+
+    def parts(self) -> Iterator[AnyPart]:
+        """What it becomes."""
+        ...
+
+
+def _without_tree(made: _Made, limit: int, source: Source, notes: tuple[str, ...]) -> Run:
+    """The run of a method whose classes are made segment by segment of a curve, or by counts."""
+    spill = made.spill
 
     def io() -> Io:
         reads = source.taken.bytes + spill.read
         return Io(passes=source.taken.passes, repartitions=1, reads=reads, writes=spill.written)
 
     return Run(
-        outline=ranges.whole.outline,
-        parts=ranges.parts(),
+        outline=made.outline,
+        parts=made.parts(),
         top=lambda: None,
         io=io,
         spill=spill,
-        memory=max(LEAST_SQL, (limit - ranges.shares.baseline) // 2),
-        notes=lambda: (*notes, *ranges.notes),
+        memory=max(LEAST_SQL, (limit - made.shares.baseline) // 2),
+        notes=lambda: (*notes, *made.notes),
     )
 
 

@@ -155,10 +155,10 @@ class Spilled:
         """Bytes on disk."""
         return self._file.bytes
 
-    def batches(self) -> Iterator[Coded]:
-        """One pass over the records, about a megabyte of the file at a time."""
+    def batches(self, size: int = CHUNK) -> Iterator[Coded]:
+        """One pass over the records, about a megabyte of the file at a time, or so many bytes."""
         messages = self._file.messages()
-        for blocks in _grouped(self._blocks):
+        for blocks in _grouped(self._blocks, size):
             yield self._decode(blocks, messages)
 
     def load(self) -> Coded:
@@ -238,12 +238,12 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return batch
 
 
-def _grouped(blocks: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+def _grouped(blocks: Sequence[tuple[int, int]], most: int = CHUNK) -> Iterator[list[int]]:
     """The rows of blocks that are read together."""
     group: list[int] = []
     size = 0
     for rows, more in blocks:
-        if group and size + more > CHUNK:
+        if group and size + more > most:
             yield group
             group, size = [], 0
         group.append(rows)

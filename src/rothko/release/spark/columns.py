@@ -12,13 +12,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded
 from rothko.data.source.spark_errors import told
 from rothko.data.survey.coded import Outline
@@ -29,17 +28,17 @@ from rothko.engines.part import LargeClass
 from rothko.engines.spark.cluster import Batches, as_message, of_batches, read_message
 from rothko.engines.spark.records import SENT, SHARE, sent, unpacked
 from rothko.engines.spark.refine import RefinedTable
-from rothko.methods.classes import Classes, ColumnClasses
-from rothko.methods.refine.keys import codes_of, distinct, in_order, keys_of
+from rothko.methods.classes import Classes
 from rothko.policy.policy import Policy
 from rothko.release.by_column import ByPart
 from rothko.release.large_class import Sums
 from rothko.release.loss import Loss
 from rothko.release.measured import NewMeter, Shown
 from rothko.release.parts import part_name
+from rothko.release.recoder import Counts
 from rothko.release.recoding.combinations import Combinations
 from rothko.release.rows import fold_shown, row_keys
-from rothko.release.spark.finish import SPREAD, Alike
+from rothko.release.spark.finish import Alike
 from rothko.release.spark.part_files import File, Files, Joined, joined_by, stream_of, write_file
 from rothko.release.stream import Sink, no_clash
 from rothko.release.write import write_content
@@ -87,16 +86,6 @@ class Recode:
     def bins(self) -> int:
         """In how many bins classes are brought together: a count of them takes less than records do."""
         return math.ceil(self.files / 4)
-
-
-class Counts(NamedTuple):
-    """How many records show some combinations of parts, and have some labels."""
-
-    shows: NDArray[np.int32]
-    """(lines, combinations)."""
-    labels: NDArray[np.int32]
-    """(targets, combinations)."""
-    times: NDArray[np.int64]
 
 
 def recode(table: RefinedTable, making: Recode, recoding: Path) -> Joined:
@@ -155,27 +144,16 @@ def _finished(making: Recode, batches: Batches) -> Batches:
         stream = stream_of(making.policy, making.outline, making.names, spill, Unmeasured, making.seed)
         file, _ = write_file(stream, making.folder, part_name(number, making.ending), put, _no_branch)
     yield _as_found(FILE, number, file)
-    yield from _by_bin(making, _counted(encoded, partition, classes))
-
-
-def _counted(encoded: Encoded, partition: ColumnClasses, classes: NDArray[np.int32]) -> Counts:
-    targets = list(encoded.targets.values())
-    columns = [classes, *(target.codes for target in targets)]
-    different, times = distinct(keys_of(columns, [partition.classes, *(target.domain.size for target in targets)]))
-    codes = codes_of(different)
-    return Counts(np.stack([parts.of_class[codes[0]] for parts in partition.parts]), codes[1:], times)
+    yield from _by_bin(making, Counts.of(encoded, partition, classes))
 
 
 def _by_bin(making: Recode, counts: Counts) -> Batches:
     """What was counted, by the bin in which a class is brought together."""
-    keys = np.zeros(len(counts.times), dtype=np.uint64)
-    for parts in counts.shows:
-        keys = (keys + parts.astype(np.uint64) + np.uint64(1)) * SPREAD
-    bins = ((keys >> np.uint64(33)) % np.uint64(making.bins)).astype(np.int64)
+    bins = counts.bins(making.bins)
     order = np.argsort(bins, kind="stable")
     numbers, begins = np.unique(bins[order], return_index=True)
     for number, some in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True):
-        yield _as_found(CLASSES, number, Counts(counts.shows[:, some], counts.labels[:, some], counts.times[some]))
+        yield _as_found(CLASSES, number, counts.take(some))
 
 
 def _together(making: Recode, found: pa.Table) -> pa.Table:
@@ -185,22 +163,10 @@ def _together(making: Recode, found: pa.Table) -> pa.Table:
         return found
     parts = [read_message(one) for one in found["found"].to_pylist()]
     counts = Counts(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
-    outline, recoded = making.outline, making.by_part.parts
-    sizes = [len(one.low) for one in recoded] + [outline.domains[name].size for name in outline.targets]
-    order, starts, different = in_order(keys_of([*counts.shows, *counts.labels], sizes))
-    times = np.add.reduceat(counts.times[order], starts[:-1])
-    codes = codes_of(different)
-    shows, labels = codes[: len(recoded)], codes[len(recoded) :]
-    begins = np.flatnonzero(np.append(True, (shows[:, 1:] != shows[:, :-1]).any(axis=0)))
-    ends = np.append(begins, len(times))
-    partition = ColumnClasses.showing(np.arange(len(times), dtype=np.int32), ends, recoded, shows[:, begins])
-    low = np.stack([one.low[row] for one, row in zip(recoded, shows, strict=True)])
-    targets = {n: Sensitive(row, outline.domains[n]) for n, row in zip(outline.targets, labels, strict=True)}
     with Spill.open() as spill:
-        meter = making.meter(making.policy, outline, spill)
-        encoded = Encoded(outline.lines, low, {}, targets)
-        meter.add_counted(encoded, partition, times, making.by_part.shown(partition))
-        return pa.Table.from_batches([_as_found(CLASSES, slot, (meter.measured(), shows[:, begins]))])
+        meter = making.meter(making.policy, making.outline, spill)
+        shows = counts.measure(making.outline, making.by_part, meter)
+        return pa.Table.from_batches([_as_found(CLASSES, slot, (meter.measured(), shows))])
 
 
 def _joined(making: Recode, recoding: Path, batches: Batches) -> Batches:
