@@ -25,7 +25,7 @@ from rothko.engines.spark.input_rows import FrameRows
 from rothko.engines.spark.records import Records, unpacked
 from rothko.engines.spark.refine import RefinedTable, refine_on
 from rothko.engines.spark.run import look
-from rothko.errors import InputError, PolicyError, VerificationError
+from rothko.errors import InputError, VerificationError
 from rothko.metrics.meter import LossMeter
 from rothko.release.by_column import ByPart
 from rothko.release.loss import Loss
@@ -225,10 +225,6 @@ def test_what_does_not_hold_is_not_published() -> None:
 
 def test_what_it_cannot_do_is_refused_with_what_can(tmp_path: Path) -> None:
     table = people()
-    pq.write_table(table, tmp_path / "people.parquet")
-    for engine in ("rothko-t", "rothko-s"):
-        with pytest.raises(PolicyError, match="refine sees all records at once"):
-            rk.anonymize(tmp_path / "people.parquet", policy(engine=engine))
     found = refined(table, policy())
     with pytest.raises(InputError, match="has changed while it was read"):
         recoded(replace(found, records=lying(found, table.slice(1))), table, policy(), tmp_path / "files")

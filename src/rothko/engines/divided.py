@@ -7,7 +7,7 @@ By the leaves of a tree of cuts, which the driver has grown, or by the segments 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -96,6 +96,8 @@ class BySegment:
     """What decides which of several equal records goes where."""
     seed: int = 0
     threads: int = 1
+    weighed: tuple[Line, ...] | None = None
+    """The lines as the method weighs them for a workload; as they are where it is None."""
 
     @property
     def top(self) -> Cuts | None:
@@ -122,6 +124,8 @@ class BySegment:
         encoded = self.outline.encoded(coded)
 
         def group(records: Encoded) -> Classes:
+            if self.weighed is not None:
+                records = replace(records, lines=self.weighed)
             return self.method.within(
                 records, self.mapping, self.requirements, segments=self.segments[leaves], seed=self.seed,
                 threads=self.threads,

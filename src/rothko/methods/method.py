@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 from rothko.data.encode import Encoded
+from rothko.data.line import Line
 from rothko.errors import PolicyError
 from rothko.methods.classes import Classes, LocalClasses
 from rothko.methods.cluster.repair import Halves, repaired
@@ -133,6 +134,10 @@ class Method:
     def mapping(self, sample: Encoded, *, seed: int, threads: int) -> Mapping:
         """The curve that segments are of, given a sample of the records in the order of their codes."""
         raise NotImplementedError
+
+    def weighed(self, sample: Encoded, workload: Sequence[Task]) -> tuple[Line, ...]:
+        """The lines as it weighs them for a workload, by some records; as they are, where it does not."""
+        return sample.lines
 
     def longest(self, encoded: Encoded, requirements: Sequence[Requirement]) -> int | None:
         """Records of a segment, at most; None where all of them must be one. Of a method that is near: any number."""

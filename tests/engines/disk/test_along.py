@@ -185,3 +185,18 @@ def test_people_are_not_counted_in_ranges() -> None:
     table = {"who": ["a", "b", "c", "d"], "age": [1, 2, 3, 4]}
     with pytest.raises(PolicyError, match=r"cluster counts people \(of: who\) in memory alone.*or use mondrian"):
         rk.anonymize(table, policy)
+
+
+def test_cluster_weighs_columns_for_a_model_as_in_memory() -> None:
+    table = {**people(400), "again": ["y" if i % 7 < 3 else "n" for i in range(400)]}
+    table["age"] = [20 + (50 if again == "y" else 0) + i % 9 for i, again in enumerate(table["again"])]
+    policy = asked().but(
+        columns={**asked().columns, "again": {"role": "keep"}}, method={"cluster": {"effort": "fast"}},
+        workload=[{"classify": {"target": "again"}}],
+    )  # fmt: skip
+    found, memory = (rk.anonymize(table, policy.but(engine=engine), key=KEY) for engine in ("rothko-t", "memory"))
+    assert found.certificate.loss.gcp == memory.certificate.loss.gcp, "it is one range"
+    for name in ("age", "zip"):
+        assert sorted(found.table[name].astype(str)) == sorted(memory.table[name].astype(str))
+    unweighed = rk.anonymize(table, policy.but(workload=[], engine="memory"), key=KEY)
+    assert unweighed.certificate.loss.gcp != memory.certificate.loss.gcp

@@ -70,7 +70,8 @@ class Ranges:
             drawn = drawn_from(passing(records, "sample", progress), outline, size, seed, spill, shares.buffers)
         mapping = method.mapping(drawn, seed=seed, threads=threads)
         bits = mapping.keys(nobody, threads=1).bits
-        whole = BySegment(outline, method, requirements, mapping, bits, (), secret, seed, threads)
+        weighed = method.weighed(outline.encoded(sample), policy.workload)
+        whole = BySegment(outline, method, requirements, mapping, bits, (), secret, seed, threads, weighed)
         return cls(records, whole, most, codes, [sample], shares, spill, [], progress)
 
     @property

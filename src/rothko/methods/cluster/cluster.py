@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
+from rothko.data.line import Line
 from rothko.errors import PolicyError
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.peel import peeled
@@ -129,6 +130,10 @@ class Cluster(LocalMethod):
             starts = (Start(grown, [fast] * fast.passes), Start(generalized, [plan.repair]))
             found = searched(tuples, starts, plan, over, seed=seed, threads=threads, progress=progress)
         return replace(found, notes=(*found.notes, *((INTERRUPTED,) if over.asked else ())))
+
+    def weighed(self, sample: Encoded, workload: Sequence[Task]) -> tuple[Line, ...]:
+        """By what each line tells about the targets of models."""
+        return weighed(sample, workload).lines
 
     def mapping(self, sample: Encoded, *, seed: int, threads: int) -> HilbertMapping:
         """The Hilbert curve, along which blocks are cut, too."""
