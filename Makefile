@@ -63,8 +63,8 @@ check: install ## lint, formatting and types
 bench: install ## run the benchmarks
 	$(BIN)/python -m benchmarks
 
-experiments: install ## run the papers' experiments (ARGS="--data folder" for those on real data)
-	$(BIN)/python -m experiments workload $(ARGS)
+experiments: install ## run all of the papers' experiments, and go on where a run was stopped (ARGS="--data folder" for real tables)
+	$(BIN)/python -m experiments all $(ARGS)
 
 # The build backend is locked too (--build-deps-for), so that `install` can build without isolation.
 # Only `name==version` lines, with their markers, are kept: no hosts, no local paths. What `make demo` uses has the

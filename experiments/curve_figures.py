@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from experiments.figures import Ink, Panel, Results, together
+from experiments.widest import WIDEST
 from rothko.plots.model import Panels
 
 INK = {
     "mondrian": Ink(4, 1),
+    WIDEST: Ink(4, 4, dashed=True),
     "topdown": Ink(6, 5, dashed=True),
     "hilbert": Ink(1, 0),
     "hilbert-fast": Ink(5, 0, dashed=True),
@@ -24,7 +26,10 @@ def lines(panel: Panel, series: Results, ink: dict[str, Ink]) -> None:
     xs = sorted({int(x) for some in series.values() for x in some})
     panel.names = [f"{x // 1000}k" if x >= 1000 else str(x) for x in xs]
     for method, some in series.items():
-        panel.line(method, [xs.index(int(x)) for x in some], some.values(), ink[method])
+        shown = {x: number for x, number in some.items() if number > 0 or not panel.log}
+        nothing = ", ".join(x for x in some if x not in shown)  # which has no place on such an axis
+        label = f"{method} (0 at {nothing})" if nothing else method
+        panel.line(label, [xs.index(int(x)) for x in shown], shown.values(), ink[method])
 
 
 def _loss_and(part: str, title: str, label: str) -> Callable[[Results], Panels]:
@@ -32,7 +37,7 @@ def _loss_and(part: str, title: str, label: str) -> Callable[[Results], Panels]:
 
     def draw(found: Results) -> Panels:
         loss = Panel("information loss", label, "GCP", zero=True)
-        other = Panel(title, label, "seconds" if part == "seconds" else "", log=True)
+        other = Panel(title, label, "seconds of the processor" if part == "seconds" else "", log=True)
         lines(loss, found["gcp"], INK)
         lines(other, found[part], INK)
         return together([loss, other], 2)

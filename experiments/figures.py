@@ -216,7 +216,7 @@ def _line(panel: Panel, scores: Mapping[str, Sequence[float]], method: str, name
 
 def _figure_6(found: Results) -> Panels:
     panels = []
-    tones = {ORIGINAL: 6, GUIDED: 1, MEDIAN: 4}
+    tones = {ORIGINAL: 6, GUIDED: 1, TDS: 0, MEDIAN: 4}
     for model, by_method in found["accuracy"].items():
         panel = Panel(MODELS[model], "", "accuracy", low=0.5, high=1)
         methods = [method for method in tones if method in by_method]
@@ -317,10 +317,14 @@ def _figure_11(found: Results) -> Panels:
 
 
 def _figure_12(found: Results) -> Panels:
-    panel = Panel("", "k", "imprecision (records)", zero=True, width=560, height=320)
-    for method in (MEDIAN, RESTRICTED, SELECTION):
-        _line(panel, found["boxes"][method], method)
-    return together([panel], 1)
+    panels = []
+    for shown, title in (("regions", "by the regions of φ, as in the paper"), ("boxes", "by the ranges of a release")):
+        panel = Panel(title, "k", "imprecision (records)", zero=True)
+        for method in (MEDIAN, RESTRICTED, SELECTION):
+            _line(panel, found[shown][method], method)
+        panels.append(panel)
+    sharing(panels)
+    return together(panels, 2)
 
 
 def _figure_13(found: Results) -> Panels:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
@@ -27,7 +28,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.runs import Results, Running, Show
+from experiments.runs import Keep, Results, Running, Show, keep_nothing, processes
 from rothko.data.source.open import open_source
 from rothko.errors import InfeasibleError
 from rothko.in_memory import in_memory
@@ -111,22 +112,29 @@ class Attacked:
     """What the release says by itself of that value of that person."""
 
 
-def run(setup: Setup, layouts: Sequence[str] | None = None, **keeping: Any) -> Results:
+def run(setup: Setup, layouts: Sequence[str] | None = None, *, workers: int = 0, keep: Keep = keep_nothing) -> Results:
     """Attack every requirement under every method; the figures are the layouts."""
-    running = Running(setup, **keeping)
-    for layout in layouts or setup.layouts:
-        running.figure(layout, f"Minimality, {layout}", partial(_all_attacks, LAYOUTS[layout], setup))
+    running = Running(setup, keep)
+    with processes(workers) as pool:
+        for layout in layouts or setup.layouts:
+            running.figure(layout, f"Minimality, {layout}", partial(_all_attacks, layout, setup, pool))
     return running.results
 
 
-def _all_attacks(people: Mapping[str, list[int]], setup: Setup, show: Show) -> Results:
-    points = list(zip(*people.values(), strict=True))
+def _all_attacks(layout: str, setup: Setup, pool: Executor | None, show: Show) -> Results:
+    points = list(zip(*LAYOUTS[layout].values(), strict=True))
     methods = setup.methods if len(set(points)) == len(points) else ("mondrian",)
+    asked = [(layout, name, method, setup.values) for method in methods for name in REQUIREMENTS]
     found: Results = {method: {} for method in methods}
-    for done, (method, name) in enumerate(itertools.product(methods, REQUIREMENTS)):
-        show(done, len(methods) * len(REQUIREMENTS))
-        found[method][name] = asdict(attack(people, REQUIREMENTS[name], method, setup.values))
+    answers = (map if pool is None else pool.map)(_one_attack, *zip(*asked, strict=True))
+    for done, ((_, name, method, _), gained) in enumerate(zip(asked, answers, strict=True)):
+        found[method][name] = gained
+        show(done + 1, len(asked))
     return found
+
+
+def _one_attack(layout: str, name: str, method: str, values: Sequence[str]) -> Results:
+    return asdict(attack(LAYOUTS[layout], REQUIREMENTS[name], method, values))
 
 
 def attack(people: Mapping[str, list[int]], asked: Asked, method: Any, values: Sequence[str] = VALUES) -> Attacked:

@@ -36,7 +36,7 @@ from experiments.protocol import (
 )
 from experiments.real import PROJECTION_K, by_information_gain
 from experiments.runs import Keep, Results, Running, keep_nothing, processes
-from experiments.synthetic import FUNCTIONS, VARIED, K
+from experiments.synthetic import CLASSIFIERS, FUNCTIONS, VARIED, K
 from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
 from rothko.generate.agrawal import agrawal
@@ -47,8 +47,6 @@ from rothko.workload import Classify
 QUASI = ("salary", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan")
 MONEY = ("salary", "hvalue", "loan")
 MASKED, BY_GAIN = "most masked", "by InfoGain"
-FOREST_K = 10
-"""Where the forest is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +102,7 @@ def classify_income(folder: Path, rows: int | None, folds: int, i: int, k: int) 
         }
     policy = with_k(data.policy, k)
     seen = recode(train, test, policy.but(method="refine"))
-    models = ("tree", "bayes", "forest") if k == FOREST_K else ("tree", "bayes")
-    found = {(model, TDS, str(k)): _accuracy(model, seen, known, wanted) for model in models}
+    found = {(model, TDS, str(k)): _accuracy(model, seen, known, wanted) for model in ("tree", "bayes", "forest")}
     by_gain = recode(train, test, policy.but(method={"refine": {"criterion": "infogain"}}))
     found["tree", BY_GAIN, str(k)] = _accuracy("tree", by_gain, known, wanted)
     return found
@@ -183,7 +180,8 @@ def classify_people(trial: int, function: int) -> Scores:
     train, test = table.slice(0, RECORDS), table.slice(RECORDS)
     policy = people_policy(table, k=K, workload=[Classify(target)]).but(method="refine")
     known, wanted = labels(table, target)[:RECORDS], labels(table, target)[RECORDS:]
-    return {("tree", TDS, str(function)): _accuracy("tree", recode(train, test, policy), known, wanted)}
+    seen = recode(train, test, policy)
+    return {(model, TDS, str(function)): _accuracy(model, seen, known, wanted) for model in CLASSIFIERS}
 
 
 def classify_contraceptives(folder: Path, folds: int, i: int, k: int) -> Scores:

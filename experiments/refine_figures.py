@@ -43,7 +43,7 @@ def _accuracy(found: Results) -> Panels:
 
 def _seconds(label: str) -> Callable[[Results], Panels]:
     def draw(found: Results) -> Panels:
-        panel = Panel("", label, "seconds", zero=True, width=460, height=300)
+        panel = Panel("", label, "seconds of the processor", zero=True, width=460, height=300)
         for method, series in found.items():
             _line(panel, series, method)
         return together([panel], 1)

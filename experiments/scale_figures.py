@@ -19,10 +19,10 @@ def _millions(numbers: Any) -> list[float]:
 
 
 def _figure_17(found: Results) -> Panels:
-    time = Panel("time, file to verified release", "records, millions", "seconds", zero=True)
+    time = Panel("time, file to verified release", "records, millions", "seconds of the processor", zero=True)
     peak = Panel("peak of memory", "records, millions", "MB", zero=True)
     for engine, runs in found["runs"].items():
-        time.line(engine, _millions(runs), [run["seconds"] for run in runs.values()], INK[engine])
+        time.line(engine, _millions(runs), [run["user"] + run["system"] for run in runs.values()], INK[engine])
         peak.line(engine, _millions(runs), [run["peak"] / 1e6 for run in runs.values()], INK[engine])
     peak.level("limit of engines on disk", found["limit"] / 1e6)
     return together([time, peak], 2)
@@ -78,16 +78,18 @@ def _figure_20(found: Results) -> Panels:
 
 def _quality(label: str, unit: float) -> Callable[[Results], Panels]:
     def draw(found: Results) -> Panels:
-        panel = Panel("", "records in the sample", label, zero=True, width=560, height=320)
-        [(target, by_k)] = found["score"].items()
-        for (k, by_n), ink in zip(by_k.items(), KS, strict=False):
-            panel.names = spelled(by_n)
-            means = [mean(some) / unit for some in by_n.values()]
-            unsure = [i for i, n in enumerate(by_n) if max(found["nonminimal"][target][k][n])]
-            if unsure:
-                panel.line("possibly not minimal", unsure, [means[i] for i in unsure], Ink(6, 5), joined=False)
-            panel.line(f"k = {int(k):,}", range(len(means)), means, ink)
-        return together([panel], 1)
+        panels = []
+        for target, by_k in found["score"].items():
+            panel = Panel(target, "records in the sample", label, zero=True, width=480, height=320)
+            for (k, by_n), ink in zip(by_k.items(), KS, strict=False):
+                panel.names = spelled(by_n)
+                means = [mean(some) / unit for some in by_n.values()]
+                unsure = [i for i, n in enumerate(by_n) if max(found["nonminimal"][target][k][n])]
+                if unsure:
+                    panel.line("possibly not minimal", unsure, [means[i] for i in unsure], Ink(6, 5), joined=False)
+                panel.line(f"k = {int(k):,}", range(len(means)), means, ink)
+            panels.append(panel)
+        return together(panels, len(panels))
 
     return draw
 

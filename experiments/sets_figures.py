@@ -12,12 +12,14 @@ INK = {
     "cluster-all": Ink(1, 0),
     "cluster-random": Ink(5, 1, dashed=True),
     "cluster-lsh": Ink(5, 0, dashed=True),
+    "cluster-lsh-shared": Ink(7, 0, dashed=True),
     "iterative-all": Ink(3, 3),
     "iterative-lsh": Ink(3, 4, dashed=True),
     "mondrian-even": Ink(4, 1),
     "mondrian-entropy": Ink(4, 5, dashed=True),
     "mondrian-utility": Ink(0, 1),
     "two-phase": Ink(6, 5),
+    "two-phase-closed": Ink(6, 4, dashed=True),
     "k1-all": Ink(2, 2),
     "k1-lsh": Ink(2, 3, dashed=True),
     "k1-topdown": Ink(7, 4, dashed=True),
@@ -30,7 +32,7 @@ def _draw(found: Results, *parts: str, width: int = 380) -> Panels:
         panel = Panel(f"{part} kept", "k", "share", zero=True, width=width)
         lines(panel, found[part], INK)
         panels.append(panel)
-    time = Panel("time", "k", "seconds", log=True, width=width)
+    time = Panel("time", "k", "seconds of the processor", log=True, width=width)
     lines(time, found["seconds"], INK)
     return together([*panels, time], 1 + len(parts))
 

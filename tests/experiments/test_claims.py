@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,23 +109,3 @@ def test_one_sided() -> None:
 
 def test_gather_puts_trials_side_by_side() -> None:
     assert gather([{("a", "1"): 1.0, ("b",): 2.0}, {("a", "1"): 3.0}]) == {"a": {"1": [1.0, 3.0]}, "b": [2.0]}
-
-
-ROOT = Path(__file__).parent.parent.parent
-
-
-def test_the_page_is_in_step_with_the_saved_claims() -> None:
-    import json
-
-    from experiments.__main__ import with_table
-
-    page = (ROOT / "docs/experiments.md").read_text("utf-8")
-    rows = json.loads((ROOT / "docs/figures/claims.json").read_text("utf-8"))["claims"]
-    assert with_table(page, table(rows)) == page
-    assert [row["id"] for row in rows] == [claim.id for claim in CLAIMS]
-    for claim, row in zip(CLAIMS, rows, strict=True):
-        assert (claim.claim, claim.where) == (row["claim"], row["where"])
-        assert row["holds"] is not False or row["reason"]
-    for name in re.findall(r"figures/[\w.-]+\.svg", page):
-        assert (ROOT / "docs" / name).exists()
-        assert (ROOT / "docs" / name).with_suffix(".png").stat().st_size <= 100_000

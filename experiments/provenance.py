@@ -1,0 +1,111 @@
+"""What results were made by: the commit, and a hash of the code that they hang on.
+
+The code of a part of the experiments is its module and all that this imports, and so on, lazily or not, from
+``experiments`` and ``rothko``; neither comments nor docstrings count, nor what only shows results (:data:`ASIDE`).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import rothko
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {"experiments": Path(__file__).parent, "rothko": Path(rothko.__file__).parent}
+ASIDE = (
+    "experiments.runs", "experiments.provenance", "rothko.cli", "rothko.report", "rothko.plots", "rothko.notebook",
+    "rothko.bar", "rothko.progress", "rothko.engines.spark", "rothko.release.spark", "rothko.sets.spark",
+    "rothko.data.source.spark", "rothko.warm",
+)  # fmt: skip
+"""Modules, with all below them, that change no result."""
+
+
+def code_of(module: str) -> str:
+    """A hash of what a module says and of all that it imports."""
+    said = "\n".join(f"{one}\n{_said(one)}" for one in sorted(reached(module)))
+    return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+
+def reached(module: str) -> set[str]:
+    """A module, what it imports, what these import, and so on."""
+    known: set[str] = set()
+    left = [module]
+    while left:
+        one = left.pop()
+        if one not in known:
+            known.add(one)
+            left += imports(one)
+    return known
+
+
+@cache
+def imports(module: str) -> tuple[str, ...]:
+    """What a module of ours imports of ours, anywhere in it."""
+    return tuple(dict.fromkeys(one for one in _imports(module) if one != module and not _aside(one)))
+
+
+def _imports(module: str) -> Iterator[str]:
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if _path(alias.name))
+        elif isinstance(node, ast.ImportFrom) and node.module and _path(node.module):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if _path(inner) else node.module
+
+
+def _aside(module: str) -> bool:
+    return any(module == one or module.startswith(f"{one}.") for one in ASIDE)
+
+
+@cache
+def _path(module: str) -> Path | None:
+    """The file of a module of ours."""
+    package, *inner = module.split(".")
+    if package not in PACKAGES:
+        return None
+    at = PACKAGES[package].joinpath(*inner)
+    places = (at.with_suffix(".py"), at / "__init__.py") if inner else (at / "__init__.py",)
+    return next((place for place in places if place.is_file()), None)
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    path = _path(module)
+    assert path is not None, module
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def _said(module: str) -> str:
+    """The code of a module without comments and docstrings, which :func:`imports` does not need either."""
+    tree = _tree(module)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [one for one in body if not _is_text(one)]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+    return ast.unparse(tree)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def commit() -> str:
+    """The commit that the working tree is at, with a ``+`` where its code is another; nothing outside of Git."""
+    head = _git("rev-parse", "--short=7", "HEAD")
+    return f"{head}+" if head and _git("status", "--porcelain", "src", "experiments") else head
+
+
+def _git(*words: str) -> str:
+    try:
+        done = subprocess.run(["git", *words], capture_output=True, text=True, check=False, cwd=ROOT)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
