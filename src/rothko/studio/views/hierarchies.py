@@ -133,7 +133,7 @@ def _how(desk: Desk, name: str) -> Html:
             class_="drop small",
             data_drop=f"hierarchy:{name}",
         ),
-        class_="row",
+        class_="files-of",
     )
     return element("section", element("h2", name), ways, files, id="how")
 
