@@ -72,6 +72,21 @@ def better_everywhere(figures: Figures) -> Finding:
     )
 
 
+def boxes_teach_as_much(model: str, bound: float) -> Callable[[Figures], Finding]:
+    """A model by the corners of the smallest boxes beside those of regions; others are told."""
+
+    def measure(figures: Figures) -> Finding:
+        boxes, regions = figures["6"]["accuracy"], figures["edges"]["accuracy"]
+        told, held = [], True
+        for name, by_method in regions.items():
+            gaps = {f: _mean(boxes[name][GUIDED][f]) - _mean(scores) for f, scores in by_method[GUIDED].items()}
+            told.append(f"{name} {', '.join(f'C{f} {100 * gap:+.1f}' for f, gap in gaps.items())}")
+            held = held and (name != model or min(gaps.values()) >= -bound)
+        return Finding(f"points of boxes above regions: {'; '.join(told)}", held)
+
+    return measure
+
+
 def svm_gains(figures: Figures) -> Finding:
     svm = figures["6"]["accuracy"]["svm"]
     tests = {f: one_sided(svm[GUIDED][f], svm[ORIGINAL][f]) for f in ("2", "4", "5", "6")}

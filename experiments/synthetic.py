@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.data import RECORDS, Target, people, people_policy
 from experiments.protocol import (
+    GUIDED,
     MEDIAN,
     ORIGINAL,
     Scores,
@@ -58,6 +59,21 @@ def classify_people(trial: int, function: int, k: int = K, models: Sequence[str]
         for method, seen in {ORIGINAL: original(train, test, policy), **compared(train, test, policy)}.items()
         for model in models
     }
+
+
+def edges(settings: Settings, spread: Spread) -> dict[str, Any]:
+    """The same with the corners of φ's own regions (section 4.2) in place of those of the smallest boxes."""
+    tasks = [(trial, function) for trial in range(settings.trials) for function in FUNCTIONS]
+    return {"k": K, "accuracy": gather(spread(classify_by_edges, tasks))}
+
+
+def classify_by_edges(trial: int, function: int, models: Sequence[str] = ("tree", "bayes", "svm")) -> Scores:
+    """The release for one function, of the tables of :func:`classify_people`."""
+    table, target = people(trial, [function], varied=VARIED), f"c{function}"
+    policy = people_policy(table, k=K, workload=[Classify(target)])
+    known, wanted = labels(table, target)[:RECORDS], labels(table, target)[RECORDS:]
+    seen = recode(table.slice(0, RECORDS), table.slice(RECORDS), policy, "edges")
+    return {(model, GUIDED, str(function)): accuracy(model, seen.train, known, seen.test, wanted) for model in models}
 
 
 # ── Fig. 9, synthetic: regression

@@ -141,6 +141,6 @@ def test_results_hang_on_the_methods_that_they_are_about() -> None:
 def test_a_part_names_its_module_and_draws_its_figures(name: str) -> None:
     part = PARTS[name]
     assert part.module.startswith("experiments.")
-    drawn = set(part.figures) - ({"tds"} if name == "refine" else set())
+    drawn = set(part.figures) - {"tds", "edges"}
     assert not part.prefix or drawn <= set(part.drawn)
     assert {number for claim in part.claims for number in claim.figures} <= set(part.figures)

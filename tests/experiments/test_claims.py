@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from experiments.claims import CLAIMS, checked, table
-from experiments.findings import better_everywhere, diluted, error_falls, included_better, selection_helps
+from experiments.findings import (
+    better_everywhere,
+    boxes_teach_as_much,
+    diluted,
+    error_falls,
+    included_better,
+    selection_helps,
+)
 from experiments.protocol import GUIDED, MEDIAN, gather, one_sided
 
 METHODS = {GUIDED: 0.9, MEDIAN: 0.7}
@@ -36,6 +43,15 @@ def test_a_claim_fails_if_one_case_does() -> None:
 
 def test_a_difference_that_may_be_chance_is_none() -> None:
     assert better_everywhere({"6": {"accuracy": {"tree": by_method(better=0.001)}}}).holds is False
+
+
+def test_corners_of_boxes_beside_those_of_regions() -> None:
+    def found(gap: float) -> dict[str, Any]:
+        return {"6": {"accuracy": {"tree": by_method()}}, "edges": {"accuracy": {"tree": by_method(0.2 + gap)}}}
+
+    assert boxes_teach_as_much("tree", 0.01)(found(0.005)).holds
+    assert boxes_teach_as_much("tree", 0.01)(found(0.05)).holds is False
+    assert boxes_teach_as_much("bayes", 0.01)(found(0.05)).holds
 
 
 def test_less_error_is_better() -> None:

@@ -49,6 +49,12 @@ def test_one_trial_of_one_function() -> None:
     assert found["tree", GUIDED, "2"] > found["tree", MEDIAN, "2"]
 
 
+def test_one_trial_by_corners_of_regions() -> None:
+    found = synthetic.classify_by_edges(0, 2, models=("tree",))
+    assert set(found) == {("tree", GUIDED, "2")}
+    assert found["tree", GUIDED, "2"] > 0.8
+
+
 def test_several_targets_in_any_order() -> None:
     orders = [(2, 3, 4, 5, 6, 7, 9), (3, 2, 4, 5, 6, 7, 9)]
     both = synthetic.many_targets(0, orders, models=("tree",))
