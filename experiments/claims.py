@@ -133,7 +133,8 @@ CLAIMS = (
     Claim("6c", "§4.4, note 7", "Corners of regions give a linear SVM more to work with: where the label is not linear "
           "(C2, C4, C5, C6) it is better on InfoGain's release than on the original", ("6",), svm_gains),
     Claim("6e", OURS, "Corners of the smallest boxes, as releases show them, teach the tree as much as those of φ's "
-          "own regions, which the paper learns from (within a point)", ("6", "edges"), boxes_teach_as_much("tree", 0.01)),
+          "own regions, which the paper learns from (within a point)", ("6", "edges"),
+          boxes_teach_as_much("tree", 0.01)),
     Claim("7a", "§4.4, note 8", "Decision tree: InfoGain above Median at k = 5 (p < .02)", ("7",),
           better_at("tree", "5", 0.02)),
     Claim("7b", "§4.4, note 8", "Naive Bayes: InfoGain above Median at k = 5 (p < .02)", ("7",),
