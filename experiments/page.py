@@ -52,6 +52,10 @@ CAPTIONS = {
 """Of the figures on the survey."""
 EARLIER = "before commits were kept with results"
 """In place of a commit."""
+OLDER = (
+    "What ran before that is older than some of what it measures, and its figures are drawn as they were then: the "
+    "next run takes its place."
+)
 NAMES = {"workload": "claims", "minimality": "minimality"}
 """Part → the name of its table in the page, where that is not made of its own."""
 
@@ -151,6 +155,8 @@ def ran(by_part: Mapping[str, Mapping[str, Mapping[str, str]]]) -> str:
     lines += [
         f"| {f'`{commit}`' if commit != EARLIER else commit} | {'; '.join(what)} |" for commit, what in commits.items()
     ]
+    if EARLIER in commits:
+        lines += ["", OLDER]
     return "\n".join(lines)
 
 
