@@ -184,3 +184,11 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(__import__("sys").modules, "pyreadstat", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rothko\[stat\]'"):
         open_source(path)
+
+
+@pytest.mark.parametrize("form", ["DATE9", "MONNAME3", "YEAR4", "WEEKDATE17", "YYMMDD10"])
+def test_a_day_of_sas_is_a_date_however_little_of_it_is_shown(form: str, tmp_path: Path) -> None:
+    pyreadstat.write_xport(
+        pd.DataFrame({"DAY": [12419.0, None]}), str(tmp_path / "a.xpt"), variable_format={"DAY": form}
+    )
+    assert open_source(tmp_path / "a.xpt").read()["DAY"].to_pylist() == [dt.date(1994, 1, 1), None]

@@ -61,7 +61,12 @@ FORMS: Mapping[str, Sequence[tuple[str, str, float]]] = {
     "sas": (
         (r"(DATETIME|DATEAMPM|E8601DT|B8601DT|MDYAMPM).*", TIMESTAMP, 1),
         (r"(TIME|TOD|HHMM|E8601TM|B8601TM).*", TIME, 1),
-        (r"(DATE|DAY|DDMMYY|MMDDYY|YYMMDD|MMYY|YYMM|MONYY|JULIAN|WEEKDA|WORDDAT|NLDATE|E8601DA|B8601DA).*", DATE, DAY),
+        (
+            r"(DATE|DAY|DOWNAME|DDMMYY|MMDDYY|YYMMDD|MMYY|YYMM|YYMON|YYQ|MONYY|MONNAME|MONTH|QTR|YEAR|JULIAN|JULDAY|WEEK"
+            r"|WORDDAT|NLDATE|NENGO|E8601DA|B8601DA).*",
+            DATE,
+            DAY,
+        ),
     ),
 }
 """Program → how its formats of dates and times begin, what they are, and how many seconds a number counts."""
