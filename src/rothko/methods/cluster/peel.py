@@ -43,6 +43,8 @@ class Level:
 
     groups: NDArray[np.int64]
     """The group of each code."""
+    widths: NDArray[np.float64]
+    """NCP of each group."""
     ncp: float
     """What it costs to publish them, over all records."""
 
@@ -79,7 +81,8 @@ def _level(line: Line, groups: NDArray[np.int64], counts: NDArray[np.int64]) -> 
     codes = np.arange(line.size)
     np.minimum.at(low, groups, codes)
     np.maximum.at(high, groups, codes)
-    return Level(groups, float((line.width(low, high)[groups] * counts).sum() / max(int(counts.sum()), 1)))
+    widths = line.width(low, high)
+    return Level(groups, widths, float((widths[groups] * counts).sum() / max(int(counts.sum()), 1)))
 
 
 def thinned(levels: Sequence[list[Level]], most: int) -> list[list[Level]] | None:

@@ -126,7 +126,7 @@ def repair_pass(
     """One pass over all classes, in blocks along the curve of this turn; blocks stay as they are when time is over."""
     from rothko.kernels.cluster.repair import repair
 
-    entries, pieces = _blocks(entries, _ranks(tuples, turn, threads), effort.block)
+    entries, pieces = along_curve(tuples, entries, turn, effort.block, threads)
 
     def work(i: int) -> Entries:
         held, classes, amounts = entries.between(*pieces[i])
@@ -138,7 +138,7 @@ def repair_pass(
         found = repair(
             tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), tuples.k, tuples.rules.asked,
             inverse, classes - first, amounts, count, False, 1, effort.tries, int(effort.steps * count), NEAREST,
-            _seed(seed, turn, i),
+            seed_of(seed, turn, i),
         )  # fmt: skip
         progress(int(amounts.sum()))
         return Entries(local[found[0]], *found[1:])
@@ -160,7 +160,7 @@ def settled(tuples: Tuples, entries: Entries, *, threads: int = 1) -> Entries:
             entries = _placed(tuples, entries, turn, threads)
     found = repair(
         tuples.lines, tuples.x, tuples.values, tuples.k, tuples.rules.asked, entries.tuples, entries.classes,
-        entries.amounts, entries.count, True, 0, ALL, 0, NEAREST, _seed(0, 0, 0),
+        entries.amounts, entries.count, True, 0, ALL, 0, NEAREST, seed_of(0, 0, 0),
     )  # fmt: skip
     return Entries(*found)
 
@@ -184,7 +184,7 @@ def _placed(tuples: Tuples, entries: Entries, turn: int, threads: int) -> Entrie
         of, records = np.append(classes - first, some.classes), np.append(amounts, some.amounts)
         found = repair(
             tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), tuples.k, tuples.rules.asked,
-            inverse, of, records, count, False, 0, ALL, 0, NEAREST, _seed(0, turn, i),
+            inverse, of, records, count, False, 0, ALL, 0, NEAREST, seed_of(0, turn, i),
         )  # fmt: skip
         return Entries(local[found[0]], *found[1:])
 
@@ -203,7 +203,7 @@ def joined(parts: Sequence[Entries]) -> Entries:
     )
 
 
-def _seed(*parts: int) -> np.uint64:
+def seed_of(*parts: int) -> np.uint64:
     """A seed of its own for each piece of work."""
     return np.uint64(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])
 
@@ -220,6 +220,13 @@ def _ranks(tuples: Tuples, turn: int, threads: int) -> NDArray[np.int64]:
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.cumsum(np.append(True, (codes[:, 1:] != codes[:, :-1]).any(axis=0)))
     return place[tuples.records[tuples.starts[:-1]]]
+
+
+def along_curve(
+    tuples: Tuples, entries: Entries, turn: int, block: int, threads: int
+) -> tuple[Entries, list[tuple[int, int]]]:
+    """The classes in the order of the curve of a pass, and blocks of about so many records as ranges of entries."""
+    return _blocks(entries, _ranks(tuples, turn, threads), block)
 
 
 def _blocks(entries: Entries, rank: NDArray[np.int64], block: int) -> tuple[Entries, list[tuple[int, int]]]:

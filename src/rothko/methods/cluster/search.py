@@ -1,8 +1,9 @@
-"""The search for classes of little loss: several starts, the better of them repaired until little is left to gain.
+"""The search for classes of little loss: several starts, the better of them repaired, then made anew by prices.
 
 Each start is repaired first, since repair gains more on some than on others; the one that then loses least goes on.
-What is grown is repaired as ``effort: fast`` does, so that more effort never loses more. Repair never raises the
-loss, so the search may end at any time with what it has.
+What is grown is repaired as ``effort: fast`` does, so that more effort never loses more. What the best classes cost
+is where prices begin (:mod:`rothko.methods.cluster.price`): other classes come of them, are repaired as well, and
+taken where they lose less. Neither raises the loss, so the search may end at any time with what it has.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from rothko.methods.classes import LocalClasses
-from rothko.methods.cluster.repair import ALL, COMPARED, NEAREST, Effort, repair_pass
+from rothko.methods.cluster.price import BLOCK, dearest, priced
+from rothko.methods.cluster.repair import ALL, COMPARED, NEAREST, Effort, joined, repair_pass
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.progress import Ending, each, remark
 
@@ -21,9 +23,10 @@ EFFORTS = ("fast", "default", "thorough")
 USUAL = 100_000
 """Records of a table that efforts are measured by: larger ones get less for each record, smaller ones more."""
 WIDER = 4
-"""After so many passes without an end blocks are twice as large."""
+"""After so many passes, or rounds of prices, without an end blocks are twice as large."""
 IN_VAIN = 8
-"""So many passes in a row that gain nothing end a search that has time left."""
+"""So many rounds of prices in a row that gain nothing end a search that has time left."""
+ENDLESS = 1 << 30
 
 
 class Start(NamedTuple):
@@ -33,6 +36,20 @@ class Start(NamedTuple):
     """Makes classes with so many threads; None where it cannot."""
     repairs: Sequence[Effort]
     """The passes after which it is compared with others."""
+
+
+class Best(NamedTuple):
+    """Classes, and what they lose."""
+
+    loss: float
+    entries: Entries
+    found: LocalClasses
+
+    @classmethod
+    def of(cls, tuples: Tuples, entries: Entries) -> Best:
+        """What classes lose."""
+        found = tuples.partition(entries)
+        return cls(found.gcp(tuples.encoded.lines), entries, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +62,10 @@ class Plan:
     """How often a tuple is looked at for the cheapest generalization."""
     worth: float
     """The share of the loss that a pass must gain for another one to follow."""
-    endless: bool
-    """Whether to go on as long as there is time, in blocks that grow."""
+    rounds: int
+    """How often classes are made anew by prices,"""
+    priced: int
+    """and of how many records, the dearest of a larger table."""
 
     @classmethod
     def for_table(cls, tuples: Tuples, effort: Literal["fast", "default", "thorough"], seconds: float | None) -> Plan:
@@ -62,15 +81,12 @@ class Plan:
             tries=ALL,
             steps=more * min(10.0, 3 * less, bearable),
         )
-        worth = 0.0 if seconds is not None else 0.001 / more**2
-        return cls(repair, more * 4_000 * min(1.0, less**1.5), worth, seconds is not None)
+        rounds = max(1, round(more * min(6.0, 2 * less))) if seconds is None else ENDLESS
+        return cls(repair, more * 4_000 * min(1.0, less**1.5), 0.001 / more**2, rounds, more * 2 * BLOCK)
 
-    def turn(self, number: int) -> Effort | None:
-        """What the pass of a number does; None where there is none."""
-        if not self.endless:
-            return self.repair if number < self.repair.passes else None
-        wider = 1 << min(number // WIDER, 10)
-        return replace(self.repair, block=self.repair.block * wider)
+    def turn(self, number: int) -> Effort:
+        """What the passes of a round do: in blocks that grow."""
+        return replace(self.repair, block=self.repair.block << min(number // WIDER, 10))
 
 
 def searched(
@@ -83,38 +99,54 @@ def searched(
     threads: int,
     progress: Callable[[int], None],
 ) -> LocalClasses:
-    """The classes of the start that is best after some repair, repaired further."""
-    rows = len(tuples.records)
-    shares = _Shares(rows, len(starts) + plan.repair.passes, progress)
+    """The classes of the start that is best after some repair, repaired further and made anew."""
+    shares = _Shares(len(tuples.records), len(starts) + 2, progress)
     made = each(lambda start: start.make(max(threads // len(starts), 1)), starts, threads)
-    best: tuple[float, Entries, LocalClasses] | None = None
+    best: Best | None = None
     for start, entries in zip(starts, made, strict=True):
         shares.one()
         if entries is None or (best is not None and over()):
             continue
         for turn, effort in enumerate(start.repairs):
             entries = repair_pass(tuples, entries, effort, turn, seed=seed, threads=threads, over=over)
-        found = tuples.partition(entries)
-        loss = found.gcp(tuples.encoded.lines)
-        if best is None or loss < best[0]:
-            best = (loss, entries, found)
-            remark(f"loss {loss:.4f}")
+        found = Best.of(tuples, entries)
+        if best is None or found.loss < best.loss:
+            best = found
+            remark(f"loss {best.loss:.4f}")
     assert best is not None
-    loss, entries, found = best
-    number, vain = 1, 0
-    while (wanted := plan.turn(number)) is not None and not over() and loss > 0:
-        entries = repair_pass(tuples, entries, wanted, number, seed=seed, threads=threads, over=over)
-        found = tuples.partition(entries)
-        now = found.gcp(tuples.encoded.lines)
-        gained, loss = loss - now, now
-        remark(f"loss {loss:.4f}")
-        vain = vain + 1 if gained <= 0 else 0
-        shares.one()
-        if gained < plan.worth * loss or vain == IN_VAIN:
-            break
+    best = _repaired(tuples, best.entries, Entries.none(), plan, 0, over, seed=seed, threads=threads)
+    remark(f"loss {best.loss:.4f}")
+    shares.one()
+    number, vain = 0, 0
+    while number < plan.rounds and vain < IN_VAIN and best.loss > 0 and not over():
         number += 1
+        some, pieces, rest = dearest(tuples, best.entries, plan.priced, turn=number, threads=threads)
+        other = priced(tuples, some, pieces, turn=number, seed=seed, threads=threads, over=over)
+        if other is None:
+            break
+        found = _repaired(tuples, other, rest, plan, number, over, seed=seed, threads=threads)
+        vain = 0 if found.loss < best.loss else vain + 1
+        best = min(best, found, key=lambda one: one.loss)
+        remark(f"loss {best.loss:.4f}")
     shares.all()
-    return found
+    return best.found
+
+
+def _repaired(
+    tuples: Tuples, entries: Entries, rest: Entries, plan: Plan, number: int, over: Ending, *, seed: int, threads: int
+) -> Best:
+    """Classes after passes of repair, until one gains little; the rest stays as it is."""
+    effort = plan.turn(number)
+    best = Best.of(tuples, joined([entries, rest]))
+    for turn in range(1, effort.passes + 1):
+        if over() or best.loss == 0:
+            break
+        turned = number * effort.passes + turn
+        entries = repair_pass(tuples, entries, effort, turned, seed=seed, threads=threads, over=over)
+        before, best = best.loss, Best.of(tuples, joined([entries, rest]))
+        if before - best.loss < plan.worth * best.loss:
+            break
+    return best
 
 
 class _Shares:

@@ -1,0 +1,177 @@
+"""Classes by prices: which records share a box is read off the linear program that bounds every release from below.
+
+Its dual gives each record a price (:mod:`rothko.kernels.cluster.price`); boxes whose records pay for them become
+classes. Peeling and growing look at one class at a time and leave the last ones what nobody wanted: prices see
+beforehand what is scarce. What comes of it is repaired as any other start.
+
+Boxes are those of the levels of lines that peeling has, too. There are far too many of them to be looked at; only
+those count in which k records would cost no more than they do in the classes that are given, and a little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rothko.data.hierarchy.numbered import Tree
+from rothko.methods.cluster.peel import levels_of
+from rothko.methods.cluster.repair import along_curve, joined, seed_of, settled
+from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples
+from rothko.progress import each
+
+if TYPE_CHECKING:
+    from rothko.kernels.cluster.price import Ladder
+
+REACH = 1.05
+"""A box counts where k records cost so many times more than in it, or no less than a little."""
+BLOCK = 100_000
+"""Records that are looked at together."""
+MOST = 100_000_000
+"""Tuples of all boxes of a block: 400 MB at most."""
+PATIENCE = 2_000_000_000
+"""Tuples that are looked at to find them: some ten seconds. A block that has more is halved."""
+SWEEPS, RISE, FALL = 30, 0.1, 0.92
+"""Prices rise so often at first, by this share of their mean in the beginning and less each time:"""
+AGAIN, SHARE = 3, 0.1
+"""and so often after each round, which brings this share of the records that are left to classes."""
+FAIR = 0.8
+"""To which share a class must be paid by its records; others join classes where they add least."""
+
+
+def dearest(
+    tuples: Tuples, entries: Entries, most: int, *, turn: int, threads: int
+) -> tuple[Entries, list[tuple[int, int]], Entries]:
+    """Blocks of classes along a curve, of so many records together, those that cost most; and all other classes."""
+    entries, pieces = along_curve(tuples, entries, turn, BLOCK, threads)
+    if len(tuples.records) <= most:
+        return entries, pieces, Entries.none()
+    cost = _costs(tuples, entries)[entries.classes] * entries.amounts
+    starts = [begin for begin, _ in pieces]
+    mean = np.add.reduceat(cost, starts) / np.add.reduceat(entries.amounts, starts)
+    chosen = np.zeros(len(pieces), dtype=np.bool_)
+    chosen[np.argsort(-mean, kind="stable")[: max(most // BLOCK, 1)]] = True
+    inside = np.repeat(chosen, [end - begin for begin, end in pieces])
+    some, rest = _numbered(entries.where(inside)), _numbered(entries.where(~inside))
+    ends = np.cumsum([end - begin for (begin, end), taken in zip(pieces, chosen, strict=True) if taken])
+    return some, list(pairwise([0, *ends.tolist()])), rest
+
+
+def _numbered(entries: Entries) -> Entries:
+    """Classes numbered anew, where some are not there."""
+    kept, classes = np.unique(entries.classes, return_inverse=True)
+    return Entries(entries.tuples, classes, entries.amounts, len(kept))
+
+
+def _costs(tuples: Tuples, entries: Entries) -> NDArray[np.int64]:
+    """NCP of each class in whole numbers; their entries come one class after the other."""
+    from rothko.kernels.cluster.price import costs
+
+    found: NDArray[np.int64] = costs(
+        tuples.lines, tuples.x.take(entries.tuples, axis=1), entries.classes, entries.count
+    )
+    return found
+
+
+def priced(
+    tuples: Tuples,
+    entries: Entries,
+    pieces: Sequence[tuple[int, int]],
+    *,
+    turn: int,
+    seed: int,
+    threads: int,
+    over: Callable[[], bool],
+) -> Entries | None:
+    """Other classes of the same blocks, by prices that begin with what they cost; None where time was up."""
+    ladder = ladder_of(tuples)
+
+    def work(i: int) -> Entries:
+        return _block(tuples, ladder, entries, pieces[i], (seed, turn, i), over)
+
+    found = joined(each(work, range(len(pieces)), threads))
+    return None if over() else settled(tuples, found, threads=threads)
+
+
+def _block(
+    tuples: Tuples,
+    ladder: Ladder,
+    entries: Entries,
+    piece: tuple[int, int],
+    numbers: tuple[int, ...],
+    over: Callable[[], bool],
+) -> Entries:
+    """The classes of a block; where it has too many boxes, of its two halves."""
+    from rothko.kernels.cluster.price import Pool, boxes, dive
+
+    held, classes, amounts = entries.between(*piece)
+    as_it_was = Entries(held, classes - classes[0], amounts, int(classes[-1] - classes[0]) + 1)
+    if over() or as_it_was.count < 2:
+        return as_it_was
+    local, inverse = np.unique(held, return_inverse=True)
+    counts = np.bincount(inverse, weights=amounts).astype(np.int64)
+    paid = np.bincount(inverse, weights=amounts * _costs(tuples, as_it_was)[as_it_was.classes])
+    price = (paid / counts).astype(np.int64)
+    order = np.argsort(-price, kind="stable")
+    who = local[order]
+    codes = tuples.encoded.codes[:, tuples.records[tuples.starts[who]]]
+    pool = Pool(codes, tuples.x.take(who, axis=1), counts[order], price[order], tuples.values.take(who, axis=1))
+    found, whole = boxes(tuples.lines, ladder, pool, tuples.k, REACH, MOST, PATIENCE)
+    if not whole:
+        middle = int(np.searchsorted(classes, classes[(len(classes)) // 2]))
+        if middle == 0:
+            return as_it_was
+        halves = [(piece[0], piece[0] + middle), (piece[0] + middle, piece[1])]
+        return joined([_block(tuples, ladder, entries, half, (*numbers, i), over) for i, half in enumerate(halves)])
+    asked = np.random.default_rng(seed_of(*numbers)).permutation(len(found.cost))
+    rise = int(RISE * paid.sum() / counts.sum())
+    made = dive(found, pool, tuples.k, tuples.rules.asked, asked, SWEEPS, rise, FALL, AGAIN, SHARE, FAIR)
+    return Entries(who[made[0]], made[1], made[2], made[3])
+
+
+def ladder_of(tuples: Tuples) -> Ladder:
+    """The levels of all lines as the kernel takes them."""
+    from rothko.kernels.cluster.price import Ladder
+
+    lines = tuples.encoded.lines
+    whole = sum(line.weight for line in lines) or 1.0
+    nodes: list[list[NDArray[np.int64]]] = []
+    costs: list[NDArray[np.int64]] = []
+    for line in lines:
+        full = round(WHOLE * line.weight / whole)
+        if line.tree is not None:
+            nodes.append(_by_depth(line.tree))
+            widths = [line.width(line.tree.low, line.tree.high)]
+        else:
+            levels = levels_of(line, np.ones(line.size, dtype=np.int64))
+            widths = [level.widths for level in levels]
+            before = np.cumsum([0, *map(len, widths)])
+            nodes.append([level.groups + at for level, at in zip(levels, before, strict=False)])
+        costs.append(np.rint(full * np.concatenate(widths)).astype(np.int64))
+    node = np.zeros((len(lines), max(map(len, nodes)), max(line.size for line in lines)), dtype=np.int32)
+    cost = np.zeros((len(lines), max(map(len, costs))), dtype=np.int64)
+    for a, some in enumerate(nodes):
+        node[a, : len(some), : lines[a].size] = some
+        cost[a, : len(costs[a])] = costs[a]
+    return Ladder(node, cost, np.array([len(some) for some in nodes], dtype=np.int64))
+
+
+def _by_depth(tree: Tree) -> list[NDArray[np.int64]]:
+    """The node of each leaf, from the deepest level up to the root.
+
+    Levels are counted from the root: so all leaves of a node come to it at once, however deep they are.
+    """
+    depth = np.zeros(len(tree.parent), dtype=np.int64)
+    up = tree.parent.astype(np.int64)
+    while (up >= 0).any():
+        depth += up >= 0
+        up = np.where(up >= 0, tree.parent[up], -1)
+    node = tree.leaf.astype(np.int64)
+    found = [node]
+    for level in range(int(depth[node].max()) - 1, -1, -1):
+        node = np.where(depth[node] > level, tree.parent[node], node)
+        found.append(node)
+    return found
