@@ -29,7 +29,9 @@ class Given:
     def __init__(self, case: Case, k: int, cells: random.Random) -> None:
         encoded = case.encoded()
         self.tuples = tuples = Tuples.of(encoded, (KAnonymity(k=k),), threads=1)
-        self.boxes, self.ladder, n = Boxes(encoded.lines), ladder_of(tuples), tuples.count
+        ladder, n = ladder_of(tuples), tuples.count
+        assert ladder is not None
+        self.boxes, self.ladder = Boxes(encoded.lines), ladder
         self.prices = sorted((cells.randint(0, 1 << 24) for _ in range(n)), reverse=True)
         self.counts = [cells.randint(1, 5) for _ in range(n)]
         first = tuples.records[tuples.starts[:-1]]

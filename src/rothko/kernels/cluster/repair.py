@@ -20,8 +20,8 @@ from rothko.kernels.cluster.hull import begin, copy_box, join_all, ncp, own, roo
 from rothko.kernels.cluster.lists import NONE, Block, Classes, box, find, holds, put, take_in
 from rothko.kernels.cluster.recluster import recluster
 from rothko.kernels.order import order_of
+from rothko.kernels.rules import clear, count, lacking, room_for
 from rothko.kernels.rules import own as own_rules
-from rothko.kernels.rules import room_for
 
 LONGEST = 1024
 """Classes with more entries than this keep them."""
@@ -70,21 +70,27 @@ def _append(c, other, follow, head):
 
 @linked
 def _absorb(block, classes, m, k, loose):
-    """Make a class of the list ``loose``, and merge it with the nearest ones until it holds: how many there are."""
+    """Make a class of the list ``loose``, and merge it with the nearest ones until it holds: how many there are.
+
+    Only what joins is counted: where a requirement is hard to meet thousands of classes may.
+    """
     head, size, cost, together, chain = (
         classes.head, classes.size, classes.cost, classes.after, room_for_chain(block.lines)
     )  # fmt: skip
-    c = m
+    c, counted = m, np.int64(-1)
     head[c], size[c] = loose, 0
-    e = loose
-    while e >= 0:
-        size[c] += classes.amounts[e]
-        e = classes.follow[e]
     m += 1
+    begin(block.lines, classes.boxes, c, block.x, classes.held[loose])
+    clear(block.rules, block.tally)
     while True:
-        cost[c] = box(block, classes, c)
-        whole = holds(block, classes, c, NONE, NONE, np.int64(0))
-        if m == 1 or (size[c] >= k and whole):
+        e = head[c]
+        while e != counted:
+            join_all(block.lines, classes.boxes, c, block.x, classes.held[e])
+            count(block.rules, block.tally, block.values, classes.held[e], classes.amounts[e])
+            size[c] += classes.amounts[e]
+            e = classes.follow[e]
+        cost[c] = ncp(block.lines, classes.boxes, c)
+        if m == 1 or (size[c] >= k and lacking(block.rules, block.tally) < 0):
             return m
         unions(block.lines, classes.boxes, c, m, together, chain)
         best, near = np.int64(1) << 62, -1
@@ -92,8 +98,8 @@ def _absorb(block, classes, m, k, loose):
             rise = (size[b] + size[c]) * np.int64(together[b]) - size[b] * cost[b]
             if b != c and rise < best:
                 best, near = rise, b
+        counted = head[c]
         _append(c, head[near], classes.follow, head)
-        size[c] += size[near]
         m -= 1
         if near != m:
             put(classes, m, near)

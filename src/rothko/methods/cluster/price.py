@@ -32,8 +32,14 @@ BLOCK = 100_000
 """Records that are looked at together."""
 MOST = 100_000_000
 """Tuples of all boxes of a block: 400 MB at most."""
-PATIENCE = 2_000_000_000
-"""Tuples that are looked at to find them: some ten seconds. A block that has more is halved."""
+LOOKS = 10_000
+"""How often each tuple is looked at to find them. A block of which that is not enough is halved, once."""
+MOST_LINES, LARGEST = 17, 50_000_000
+"""With more lines than peeling takes, or more levels times codes, there are no prices: they take too much memory."""
+WHOLE_BLOCK = 3
+"""A block that is no half has so many numbers to be told by: seed, turn and place."""
+UNSERVED = 0.25
+"""A block of which more records than this share would be in no class stays as it is."""
 SWEEPS, RISE, FALL = 30, 0.1, 0.92
 """Prices rise so often at first, by this share of their mean in the beginning and less each time:"""
 AGAIN, SHARE = 3, 0.1
@@ -86,8 +92,10 @@ def priced(
     threads: int,
     over: Callable[[], bool],
 ) -> Entries | None:
-    """Other classes of the same blocks, by prices that begin with what they cost; None where time was up."""
+    """Other classes of the same blocks, by prices that begin with what they cost; None where none are, or time is up."""
     ladder = ladder_of(tuples)
+    if ladder is None:
+        return None
 
     def work(i: int) -> Entries:
         return _block(tuples, ladder, entries, pieces[i], (seed, turn, i), over)
@@ -119,24 +127,28 @@ def _block(
     who = local[order]
     codes = tuples.encoded.codes[:, tuples.records[tuples.starts[who]]]
     pool = Pool(codes, tuples.x.take(who, axis=1), counts[order], price[order], tuples.values.take(who, axis=1))
-    found, whole = boxes(tuples.lines, ladder, pool, tuples.k, REACH, MOST, PATIENCE)
+    found, whole = boxes(tuples.lines, ladder, pool, tuples.k, REACH, MOST, LOOKS * len(local))
     if not whole:
-        middle = int(np.searchsorted(classes, classes[(len(classes)) // 2]))
-        if middle == 0:
+        middle = int(np.searchsorted(classes, classes[len(classes) // 2]))
+        if middle == 0 or len(numbers) > WHOLE_BLOCK:
             return as_it_was
         halves = [(piece[0], piece[0] + middle), (piece[0] + middle, piece[1])]
         return joined([_block(tuples, ladder, entries, half, (*numbers, i), over) for i, half in enumerate(halves)])
     asked = np.random.default_rng(seed_of(*numbers)).permutation(len(found.cost))
     rise = int(RISE * paid.sum() / counts.sum())
     made = dive(found, pool, tuples.k, tuples.rules.asked, asked, SWEEPS, rise, FALL, AGAIN, SHARE, FAIR)
+    if made[2][made[1] < 0].sum() > UNSERVED * counts.sum():
+        return as_it_was
     return Entries(who[made[0]], made[1], made[2], made[3])
 
 
-def ladder_of(tuples: Tuples) -> Ladder:
-    """The levels of all lines as the kernel takes them."""
+def ladder_of(tuples: Tuples) -> Ladder | None:
+    """The levels of all lines as the kernel takes them; None where they would take too much memory."""
     from rothko.kernels.cluster.price import Ladder
 
     lines = tuples.encoded.lines
+    if len(lines) > MOST_LINES:
+        return None
     whole = sum(line.weight for line in lines) or 1.0
     nodes: list[list[NDArray[np.int64]]] = []
     costs: list[NDArray[np.int64]] = []
@@ -151,6 +163,8 @@ def ladder_of(tuples: Tuples) -> Ladder:
             before = np.cumsum([0, *map(len, widths)])
             nodes.append([level.groups + at for level, at in zip(levels, before, strict=False)])
         costs.append(np.rint(full * np.concatenate(widths)).astype(np.int64))
+    if len(lines) * max(map(len, nodes)) * max(line.size for line in lines) > LARGEST:
+        return None
     node = np.zeros((len(lines), max(map(len, nodes)), max(line.size for line in lines)), dtype=np.int32)
     cost = np.zeros((len(lines), max(map(len, costs))), dtype=np.int64)
     for a, some in enumerate(nodes):

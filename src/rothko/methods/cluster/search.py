@@ -82,7 +82,7 @@ class Plan:
             steps=more * min(10.0, 3 * less, bearable),
         )
         rounds = max(1, round(more * min(6.0, 2 * less))) if seconds is None else ENDLESS
-        return cls(repair, more * 4_000 * min(1.0, less**1.5), 0.001 / more**2, rounds, more * 2 * BLOCK)
+        return cls(repair, more * 4_000 * min(1.0, less**1.5), 0.001 / more**2, rounds, more * BLOCK)
 
     def turn(self, number: int) -> Effort:
         """What the passes of a round do: in blocks that grow."""

@@ -1,0 +1,110 @@
+"""Classes by prices: every record is in one of them, what is asked holds, and where there are none."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from rothko.data.encode import Encoded
+from rothko.kernels.cluster import price as kernels
+from rothko.methods import Cluster
+from rothko.methods.cluster import price
+from rothko.methods.cluster.price import dearest, ladder_of, priced
+from rothko.methods.cluster.tuples import Entries, Tuples
+from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
+from tests.strategies.columns import heaped
+from tests.strategies.tables import Case
+
+K = (KAnonymity(k=6),)
+TREE = {"tree": {"north": ["a", "b"], "south": {"near": ["c"], "far": ["d", "e"]}}}
+
+
+@cache
+def table(rows: int = 400) -> Encoded:
+    cells = np.random.default_rng(2)
+    columns = {name: cells.choice(list("abcde"), rows, p=[0.4, 0.3, 0.1, 0.1, 0.1]).tolist() for name in "pqr"}
+    columns["age"] = cells.integers(20, 70, rows).tolist()
+    specs = {name: {} if name == "age" else {"hierarchy": TREE} for name in columns}
+    return Case(columns, specs, K).encoded()
+
+
+def grown(encoded: Encoded, asked: tuple[Requirement, ...] = K) -> tuple[Tuples, Entries]:
+    tuples = Tuples.of(encoded, asked, threads=1)
+    return tuples, tuples.entries(Cluster(repair=False).partition(encoded, asked))
+
+
+def made_anew(tuples: Tuples, entries: Entries, most: int = 1 << 30) -> tuple[Entries | None, Entries]:
+    some, pieces, rest = dearest(tuples, entries, most, turn=1, threads=1)
+    return priced(tuples, some, pieces, turn=1, seed=0, threads=1, over=lambda: False), rest
+
+
+def held(entries: Entries, count: int) -> list[int]:
+    return np.bincount(entries.tuples, weights=entries.amounts, minlength=count).astype(int).tolist()
+
+
+def test_every_record_is_in_one_class_and_every_class_holds() -> None:
+    tuples, entries = grown(table())
+    found, rest = made_anew(tuples, entries)
+    assert found is not None
+    assert rest.count == 0
+    assert held(found, tuples.count) == tuples.counts.tolist()
+    assert np.bincount(found.classes, weights=found.amounts).min() >= 6
+    assert tuples.partition(found).gcp(table().lines) != tuples.partition(entries).gcp(table().lines)
+
+
+def test_requirements_hold_for_what_is_priced() -> None:
+    encoded = heaped([60, 50, 40, 30], seed=1)
+    tuples, entries = grown(encoded, (KAnonymity(k=5), FrequencyLDiversity(l=2, of="disease")))
+    found, _ = made_anew(tuples, entries)
+    assert found is not None
+    classes = tuples.partition(found)
+    values = encoded.sensitive["disease"].codes[classes.order]
+    for begin, end in zip(classes.starts, classes.starts[1:], strict=False):
+        assert end - begin >= 5
+        assert np.bincount(values[begin:end]).max() * 2 <= end - begin
+
+
+def test_of_a_large_table_the_dearest_blocks_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(price, "BLOCK", 100)
+    tuples, entries = grown(table())
+    some, pieces, rest = dearest(tuples, entries, 200, turn=1, threads=1)
+    assert [begin for begin, _ in pieces] == [0, pieces[0][1]]
+    assert pieces[-1][1] == len(some.tuples)
+    together = np.add(held(some, tuples.count), held(rest, tuples.count))
+    assert together.tolist() == tuples.counts.tolist()
+    assert price._costs(tuples, some).mean() > price._costs(tuples, rest).mean()
+    found, _ = made_anew(tuples, entries, 200)
+    assert found is not None
+    assert held(found, tuples.count) == held(some, tuples.count)
+
+
+@pytest.mark.parametrize("halves", [True, False])
+def test_blocks_of_too_many_boxes_are_halved_or_stay(monkeypatch: pytest.MonkeyPatch, halves: bool) -> None:
+    tuples, entries = grown(table())
+    asked: list[int] = []
+    real = kernels.boxes
+
+    def boxes(lines: object, ladder: object, pool: object, *rest: object) -> object:
+        asked.append(int(pool.amounts.sum()))  # type: ignore[attr-defined]
+        found, whole = real(lines, ladder, pool, *rest)
+        return found, whole and halves and len(asked) > 1
+
+    monkeypatch.setattr(kernels, "boxes", boxes)
+    found, _ = made_anew(tuples, entries)
+    assert found is not None
+    assert len(asked) == 3
+    assert asked[0] == asked[1] + asked[2] == 400
+    same = tuples.partition(found).gcp(table().lines) == tuples.partition(entries).gcp(table().lines)
+    assert same is not halves
+
+
+def test_there_are_none_where_they_would_take_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuples, entries = grown(table())
+    monkeypatch.setattr(price, "LARGEST", 10)
+    assert ladder_of(tuples) is None
+    assert made_anew(tuples, entries)[0] is None
+    monkeypatch.setattr(price, "MOST_LINES", 3)
+    assert ladder_of(tuples) is None
+    assert (Cluster().partition(table(), K).sizes >= 6).all()
