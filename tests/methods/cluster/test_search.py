@@ -15,7 +15,7 @@ import pytest
 from rothko.data.encode import Encoded
 from rothko.methods import Cluster
 from rothko.methods.classes import LocalClasses
-from rothko.methods.cluster import cluster
+from rothko.methods.cluster import cluster, search
 from rothko.methods.cluster.repair import repair_pass
 from rothko.methods.cluster.search import Plan, Start, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
@@ -61,6 +61,13 @@ def test_the_number_of_threads_changes_nothing(effort: str) -> None:
     one, two = found_by(effort), Cluster(effort=effort).partition(people(), K, threads=3)  # type: ignore[arg-type]
     assert np.array_equal(one.order, two.order)
     assert np.array_equal(one.starts, two.starts)
+
+
+def test_prices_never_lose_more_whatever_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "SMALLEST", 0)
+    one, two = (Cluster().partition(people(), K, threads=threads) for threads in (1, 2))
+    assert np.array_equal(one.order, two.order)
+    assert gcp(one) < gcp(found_by("default"))
 
 
 def test_effort_grows_and_falls_smoothly() -> None:

@@ -92,7 +92,7 @@ def priced(
     threads: int,
     over: Callable[[], bool],
 ) -> Entries | None:
-    """Other classes of the same blocks, by prices that begin with what they cost; None where none are, or time is up."""
+    """Other classes of the same blocks, by prices that begin with what they cost; None where there are none."""
     ladder = ladder_of(tuples)
     if ladder is None:
         return None

@@ -27,6 +27,8 @@ WIDER = 4
 IN_VAIN = 8
 """So many rounds of prices in a row that gain nothing end a search that has time left."""
 ENDLESS = 1 << 30
+SMALLEST = 10_000
+"""Tables of no more records are priced only where somebody gives time for it."""
 
 
 class Start(NamedTuple):
@@ -81,7 +83,8 @@ class Plan:
             tries=ALL,
             steps=more * min(10.0, 3 * less, bearable),
         )
-        rounds = max(1, round(more * min(6.0, 2 * less))) if seconds is None else ENDLESS
+        rounds = max(1, round(more * min(4.0, 2 * less))) if rows > SMALLEST else 0
+        rounds = rounds if seconds is None else ENDLESS
         return cls(repair, more * 4_000 * min(1.0, less**1.5), 0.001 / more**2, rounds, more * BLOCK)
 
     def turn(self, number: int) -> Effort:
@@ -138,7 +141,7 @@ def _repaired(
     """Classes after passes of repair, until one gains little; the rest stays as it is."""
     effort = plan.turn(number)
     best = Best.of(tuples, joined([entries, rest]))
-    for turn in range(1, effort.passes + 1):
+    for turn in range(1, effort.passes):
         if over() or best.loss == 0:
             break
         turned = number * effort.passes + turn
