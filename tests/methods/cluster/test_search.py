@@ -67,7 +67,7 @@ def test_prices_never_lose_more_whatever_the_number_of_threads(monkeypatch: pyte
     monkeypatch.setattr(search, "SMALLEST", 0)
     one, two = (Cluster().partition(people(), K, threads=threads) for threads in (1, 2))
     assert np.array_equal(one.order, two.order)
-    assert gcp(one) < gcp(found_by("default"))
+    assert gcp(one) <= gcp(found_by("default"))
 
 
 def test_effort_grows_and_falls_smoothly() -> None:

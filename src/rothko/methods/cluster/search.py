@@ -24,7 +24,7 @@ USUAL = 100_000
 """Records of a table that efforts are measured by: larger ones get less for each record, smaller ones more."""
 WIDER = 4
 """After so many passes, or rounds of prices, without an end blocks are twice as large."""
-IN_VAIN = 8
+IN_VAIN = 4
 """So many rounds of prices in a row that gain nothing end a search that has time left."""
 ENDLESS = 1 << 30
 SMALLEST = 10_000
