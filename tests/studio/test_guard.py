@@ -150,3 +150,10 @@ def test_dropped_files_stay_in_the_private_folder(shared: Client, ward: Path, na
 
 def test_files_are_saved_in_the_folder_alone(studio: Client) -> None:
     assert "outside of the folder" in studio.refused("take-away/policy", out="../policy.yaml")
+
+
+def test_a_browser_is_started_without_the_token_in_its_arguments(shared: Client) -> None:
+    page = shared.studio.leads()
+    assert shared.studio.guard.token not in page.as_uri()
+    assert shared.studio.guard.address in page.read_text()
+    assert page.stat().st_mode & 0o077 == 0

@@ -239,6 +239,17 @@ def test_nothing_is_saved_where_nothing_may_be(studio: Client, ward: Path, monke
     assert "nothing is saved" in studio.http.get("/take-away").text
 
 
+def test_another_table_leaves_nothing_of_the_one_before(studio: Client) -> None:
+    studio.done("roles/agree", column="*")
+    studio.done("requirements/set", at=0, name="k-anonymity", k=1000)
+    run = studio.made()
+    assert run.error
+    studio.open("patients.csv")
+    assert studio.desk.runs == []
+    assert "Nothing was made yet" in studio.main("run")
+    assert not run.folder.exists()
+
+
 # ── tables that are wrong
 
 
@@ -279,7 +290,7 @@ def test_k_above_the_number_of_records(studio: Client) -> None:
 
 
 def test_dates_that_can_be_read_in_two_ways_are_asked_for(shared: Client) -> None:
-    rows = "\n".join(f"{i},{1 + i % 12:02d}/{1 + i % 11:02d}/2024,x" for i in range(60))
+    rows = "\n".join(f"{i},{1 + i % 6:02d}/{1 + i % 4:02d}/2024,x" for i in range(60))
     shared.drop("visits.csv", f"age,seen,ward\n{rows}\n".encode())
     shared.looked()
     assert "How the dates of seen are written" in shared.main("open")

@@ -164,6 +164,7 @@ class Desk:
         self.makes = Worker(folder / "makes")
         self.runs: list[Run] = []
         self.saved: dict[int, Path] = {}
+        self._numbers = 0  # of runs; none has the number, nor the folder, of one before
         self.notes: dict[str, Any] = {}
         """What views remember between two requests: which column is looked at, what is filtered."""
         self._facts: dict[str, Fact] = {}
@@ -215,6 +216,11 @@ class Desk:
         """Begin with a table: look at its first records, then at all of them."""
         self.table, self.seen, self.open_error = table, None, None
         self.history, self.roles = History(), {}
+        if self.makes_now:
+            self.cancel()
+        for run in self.runs:
+            shutil.rmtree(run.folder, ignore_errors=True)
+        self.runs, self.saved = [], {}
         self._facts.clear()
         self.notes.clear()
         self.begin(self._look(table))
@@ -239,7 +245,7 @@ class Desk:
         self.seen = seen
         if not self.history.steps or (len(self.history.steps) == 1 and not self.roles):
             self.history.begin(proposed, "draft")
-        elif self.roles:
+        elif self.roles and len(self.history.steps) <= len(self.roles) + 1:
             policy = proposed
             for name, role in self.roles.items():
                 with contextlib.suppress(RothkoError):
@@ -337,7 +343,8 @@ class Desk:
             raise InputError("There is no table yet; open one first.")
         if self.makes_now:
             raise InputError("Something is being made already; wait for it, or cancel it.")
-        number = len(self.runs) + 1
+        self._numbers += 1
+        number = self._numbers
         run = Run(number, policy, self.table, self.folder / "runs" / str(number), options, why)
         run.folder.mkdir(parents=True, mode=0o700)
         self.runs.append(run)

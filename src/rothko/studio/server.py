@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import inspect
 import json
 import mimetypes
@@ -274,6 +275,13 @@ class Studio:
         finally:
             self.desk.end()
 
+    def leads(self) -> Path:
+        """A page that leads to the studio, for nobody else to read: what a browser is started with, others can list."""
+        page = self._folder / "open.html"
+        page.touch(mode=0o600)
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={self.guard.address}">')
+        return page
+
     def stop(self) -> None:
         """Let :meth:`serve` come to its end."""
         self._server.should_exit = True
@@ -299,9 +307,12 @@ def _Server(settings: Any, ready: Callable[[], Any]) -> Any:  # noqa: N802 (a cl
 
 
 async def _ready(desk: Desk) -> None:
-    """Let both workers load what they need before it is needed."""
+    """Let both workers load what they need before it is needed, and this process what it takes to read their answers."""
     with contextlib.suppress(RothkoError):
-        await desk.looks.ask("ready")
+        looks = desk.looks.ask("ready")
+        for module in ("making", "trees"):
+            await asyncio.to_thread(importlib.import_module, f"rothko.studio.jobs.{module}")
+        await looks
         await desk.makes.ask("loaded")
 
 
@@ -346,7 +357,7 @@ def run(
     def ready(address: str) -> None:
         say(address)
         if browser:
-            webbrowser.open(address)
+            webbrowser.open(studio.leads().as_uri())
 
     try:
         first = None if data is None else given_table(data)

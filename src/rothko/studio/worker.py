@@ -111,7 +111,7 @@ class Worker:
 
     def _listen(self, loop: asyncio.AbstractEventLoop, pipe: Connection) -> None:
         """In a thread of its own: hand what comes through the pipe to the server's loop."""
-        with contextlib.suppress(EOFError, OSError, RuntimeError):  # the process has ended, or the loop has
+        with contextlib.suppress(Exception):  # the process has ended, or the loop has; or it says what nobody can read
             while True:
                 loop.call_soon_threadsafe(self._heard, *pipe.recv())
         with contextlib.suppress(RuntimeError):
