@@ -307,7 +307,7 @@ def _Server(settings: Any, ready: Callable[[], Any]) -> Any:  # noqa: N802 (a cl
 
 
 async def _ready(desk: Desk) -> None:
-    """Let both workers load what they need before it is needed, and this process what it takes to read their answers."""
+    """Let both workers load what they need before it is needed, and this process what their answers are made of."""
     with contextlib.suppress(RothkoError):
         looks = desk.looks.ask("ready")
         for module in ("making", "trees"):
