@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 from tests import compiled
-from tests.browser import CHROMIUM, LEFT_OUT
+from tests.browser import CHROMIUM, LEFT_OUT, Browser, running
 from tests.command import rothko
 from tests.databases import in_postgres, postgres
 from tests.engine import disk_engine, engine
@@ -28,6 +29,8 @@ settings.load_profile("same")
 FEW = 30
 """Examples that every run tries of a property, and a third of what its test asks for beyond them; see ``many``."""
 
+SHARED = {"browser", "postgres"}
+"""Fixtures that start a program, for one worker to start."""
 CLAIMS = pytest.StashKey[str]()
 """The folder in which workers claim methods to compile for."""
 
@@ -37,6 +40,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all who open pages."""
+    if CHROMIUM is None:
+        pytest.skip(LEFT_OUT)
+    with running(tmp_path_factory.mktemp("browser")) as started:
+        yield started
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -86,17 +98,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """What takes long is begun first, so that at the end no worker waits for the other.
 
     Each worker begins with an equal share of the list, and takes from the end of the others' when it is through. The
-    first begins with all tests on Spark, whose session it then makes alone; the next one with what is marked as long.
+    first begins with all tests on Spark, whose session it then makes alone; the next one with modules that have tests
+    which are marked as long, or that share a browser or a database.
     """
     told = getattr(config, "workerinput", None)
     if told is None:
         return
-    on_spark = [item for item in items if "spark" in getattr(item, "fixturenames", ())]
-    long = [item for item in items if item.get_closest_marker("long") is not None]
-    first = {id(item) for item in (*on_spark, *long)}
-    others = [item for item in items if id(item) not in first]
+    on_spark = [item for item in items if "spark" in _fixtures(item)]
+    rest = [item for item in items if "spark" not in _fixtures(item)]
+    early = {item.path for item in rest if item.get_closest_marker("long") or SHARED & _fixtures(item)}
+    others = [item for item in rest if item.path not in early]
     begun = max(len(items) // told["workercount"] - len(on_spark), 0)
-    items[:] = [*on_spark, *others[:begun], *long, *others[begun:]]
+    items[:] = [*on_spark, *others[:begun], *(item for item in rest if item.path in early), *others[begun:]]
+
+
+def _fixtures(item: pytest.Item) -> set[str]:
+    """What a test takes; a doctest takes nothing."""
+    return set(getattr(item, "fixturenames", ()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -21,7 +21,7 @@ from rothko.metrics.registry import METRICS
 from rothko.privacy import REQUIREMENTS
 from rothko.report.forms import formed
 from rothko.sets.methods import SET_METHODS
-from tests.browser import CHROMIUM, LEFT_OUT, Browser, opened, running
+from tests.browser import Browser, opened
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -149,14 +149,6 @@ FAINT = """(() => {
 """Texts with less than 4.5 to 1 of contrast (WCAG 2.2); the theme fades what is beside the matter."""
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip(LEFT_OUT)
-    with running(tmp_path_factory.mktemp("browser")) as started:
-        yield started
-
-
 def test_search_works_where_the_site_is_read_from_files(site: Path, browser: Browser) -> None:
     with opened(browser, site / "methods/mondrian.html") as page:
         assert page.run(SEARCH).partition("?")[0] == (site / "metrics/discernibility.html").as_uri()
@@ -253,8 +245,7 @@ def test_pictures_are_those_that_are_drawn(folder: str) -> None:
     assert differ == [], "python -m pages draw draws them anew"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason=LEFT_OUT)
-def test_versions_lie_beside_each_other_and_are_chosen_in_files(site: Path, tmp_path: Path) -> None:
+def test_versions_lie_beside_each_other_and_are_chosen_in_files(site: Path, browser: Browser, tmp_path: Path) -> None:
     """Pages as small as they can be, with the script of every page."""
     script = (ROOT / "pages/versions-menu.js").read_text("utf-8")
     assert (site / "assets/versions-menu.js").read_text("utf-8") == script
@@ -274,12 +265,11 @@ def test_versions_lie_beside_each_other_and_are_chosen_in_files(site: Path, tmp_
     assert "url=0.10.0/index.html" in (there / "index.html").read_text("utf-8")
     assert not (there / "assets").exists()
     options = "[...document.querySelectorAll('.rothko-versions option')].map(o => [o.value, o.selected])"
-    with running(tmp_path / "profile") as browser:
-        with opened(browser, there / "0.9.0/how-to/page.html") as page:
-            assert page.run(options) == [["0.10.0", False], ["0.10.0rc1", False], ["0.9.0", True]]
-            page.run("(m => {m.value='0.10.0'; m.onchange()})(document.querySelector('select'))")
-            assert page.run("new Promise(r => setTimeout(() => r(document.title), 500))") in ("0.9.0", "0.10.0")
-            assert page.complaints == []
-        (there / LIST).unlink()
-        with opened(browser, there / "0.9.0/index.html") as page:
-            assert page.run(options) == []
+    with opened(browser, there / "0.9.0/how-to/page.html") as page:
+        assert page.run(options) == [["0.10.0", False], ["0.10.0rc1", False], ["0.9.0", True]]
+        page.run("(m => {m.value='0.10.0'; m.onchange()})(document.querySelector('select'))")
+        assert page.run("new Promise(r => setTimeout(() => r(document.title), 500))") in ("0.9.0", "0.10.0")
+        assert page.complaints == []
+    (there / LIST).unlink()
+    with opened(browser, there / "0.9.0/index.html") as page:
+        assert page.run(options) == []

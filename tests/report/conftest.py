@@ -1,13 +1,11 @@
-"""A release with its files, pages about it, and a browser, shared by all who look at them."""
+"""A release with its files, and pages about it, shared by all who look at them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.browser import Browser, running
 from tests.report.looks import made_hospital, made_pages
 
 
@@ -21,10 +19,3 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pages(hospital: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The pages that are opened in a browser."""
     return made_pages(hospital, tmp_path_factory.mktemp("pages"))
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One browser for all who open pages."""
-    with running(tmp_path_factory.mktemp("profile")) as started:
-        yield started

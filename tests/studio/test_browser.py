@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from rothko.studio.views import VIEWS
-from tests.browser import CHROMIUM, LEFT_OUT, Browser, Page, opened, running
+from tests.browser import CHROMIUM, LEFT_OUT, Browser, Page, opened
 from tests.command import Rothko
 from tests.studio.served import Client, served
 
@@ -20,12 +20,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=LEFT_OUT)
 
 NASTY = '"><img src=x onerror=window.hurt=1><script>window.hurt=1</script>'
 """A name of a column that would be run where it is not escaped."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with running(tmp_path_factory.mktemp("profile")) as started:
-        yield started
 
 
 class At:

@@ -225,7 +225,8 @@ class Problem:
         )
         left = history[history[:, BECOMES] != GONE]
         parts = np.column_stack([left[:, [LINE, LOW, HIGH, SUPPRESSED]], left[:, BECOMES] == NOTHING])
-        after = Standing(parts.astype(np.int32), hidden, hiding, never, sets.anonymity)
+        # In the order of the memory of every other table of parts: for another one the kernel would be compiled again.
+        after = Standing(np.ascontiguousarray(parts, dtype=np.int32), hidden, hiding, never, sets.anonymity)
         return Performed(after, bool(finished), history, performed, standing, self.columns.at)
 
     def _sets(self, tables: Sequence[SetTable], standing: Standing) -> Sets:
