@@ -14,7 +14,7 @@ from rothko.engines.disk.along import Ranges
 from rothko.engines.disk.counting_passes import Refining
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore
-from rothko.engines.disk.trim import give_back
+from rothko.engines.disk.trim import give_back, keep_together
 from rothko.engines.driver import Counters, Driver, Growth
 from rothko.engines.engine import Io, Request, Run
 from rothko.engines.frequency import sizes
@@ -50,6 +50,7 @@ def run(
     progress: Progress = silent,
 ) -> Run:
     """Survey a source, and get ready to take it apart; see :class:`rothko.engines.engine.Runs`."""
+    keep_together()
     limit = int(SAFE * available_memory()) if memory is None else memory
     record = row_bytes(source, policy)
     shares = budget(limit, row_bytes=record).within(engine.records_at_once)

@@ -9,9 +9,23 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 
 import pyarrow as pa
+
+ARENA_MAX = -8
+"""What ``mallopt`` calls the most arenas."""
+
+
+def keep_together() -> None:
+    """Have all threads take memory from one place, from now on.
+
+    Otherwise each has its own, in which what others still use keeps pages of what was freed: 50 million records along
+    a curve, under a limit of 512 MB, took 2 MB more with every segment, 917 MB in the end.
+    """
+    with suppress(AttributeError, OSError, TypeError):  # where the system's library cannot
+        ctypes.CDLL(None).mallopt(ARENA_MAX, 1)
 
 
 def give_back() -> None:
