@@ -49,7 +49,11 @@ def body(desk: Desk) -> Html:
             *(
                 [_no_painting()]
                 if run.policy.method.two_tables
-                else [_sides(desk, run), painting(desk), _ask_what_if(desk, run), what_if(desk)]
+                else [
+                    _sides(desk, run),
+                    element("div", painting(desk), what_if(desk), class_="easels"),
+                    _ask_what_if(desk, run),
+                ]
             ),
             told_of(desk),
             element("section", element("h2", "Released rows"), _filter(desk, run), rows(desk), id="rows-of"),
@@ -201,7 +205,7 @@ def what_if(desk: Desk) -> Html:
             "div",
             element("div", _canvas(desk, other, "whatif")),
             element("div", table, act("result/take", f"Take {other.why}", kind="quiet", values={"run": other.number})),
-            class_="beside",
+            class_="column",
         ),
         data_also="run",
     )
