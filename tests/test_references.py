@@ -28,7 +28,7 @@ TREES = {name_of(path): ast.parse(path.read_text()) for path in sorted(SOURCE.rg
 def bound(body: list[ast.stmt]) -> Iterator[str]:
     """The names that statements bind."""
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)

@@ -39,7 +39,7 @@ def recipes(methods: Iterable[str] | None = None) -> list[str]:
     """The small runs that compile what some methods need, all by default: method and what is asked of it.
 
     >>> recipes(["hilbert"])
-    ['hilbert k', 'hilbert diversity']
+    ['hilbert k', 'hilbert diversity', 'hilbert rothko-t', 'hilbert rothko-s']
     """
     from rothko.methods import METHODS
     from rothko.sets.methods import SET_METHODS

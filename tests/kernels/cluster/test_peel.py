@@ -106,7 +106,7 @@ def test_a_hierarchy_has_its_own_levels_and_numbers_are_halved() -> None:
 
 def test_levels_that_hardly_differ_go_first() -> None:
     def level(ncp: float) -> Level:
-        return Level(np.zeros(1, dtype=np.int64), ncp)
+        return Level(np.zeros(1, dtype=np.int64), np.zeros(1), ncp)
 
     long, short = [level(c) for c in (0.0, 0.1, 0.15, 0.5, 1.0)], [level(c) for c in (0.0, 1.0)]
     found = thinned([long, short], 8)
