@@ -7,6 +7,7 @@ takes half the time. Nor are queries on a few thousand records turned into Java 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +38,9 @@ def spark() -> Iterator[Any]:
     from rothko.engines.spark.session import session
 
     quick_java()
+    pressed = signal.getsignal(signal.SIGINT)
     made = session("local[2]")
+    signal.signal(signal.SIGINT, pressed)  # PySpark puts its own there, and other tests press Ctrl-C
     for name, value in FEW_RECORDS.items():
         made.conf.set(name, value)
     yield made
