@@ -283,7 +283,7 @@ class Studio:
         return page
 
     def stop(self) -> None:
-        """Let :meth:`serve` come to its end."""
+        """Let what serves come to its end."""
         self._server.should_exit = True
 
     def close(self) -> None:

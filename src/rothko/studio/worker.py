@@ -106,7 +106,10 @@ class Worker:
         self._last += 1
         future = asyncio.get_running_loop().create_future()
         self._jobs[self._last] = _Job(future, hears)
-        self._pipe.send((self._last, lane, job, given))
+        try:
+            self._pipe.send((self._last, lane, job, given))
+        except OSError:  # it was killed a moment ago, and nobody has heard of it yet
+            self._ended(self._pipe)
         return future
 
     def _listen(self, loop: asyncio.AbstractEventLoop, pipe: Connection) -> None:

@@ -32,7 +32,7 @@ BLOCK = 100_000
 """Records that are looked at together."""
 MOST = 100_000_000
 """Tuples of all boxes of a block: 400 MB at most."""
-LOOKS = 10_000
+LOOKS = 25_000
 """How often each tuple is looked at to find them. A block of which that is not enough is halved, once."""
 MOST_LINES, LARGEST = 17, 50_000_000
 """With more lines than peeling takes, or more levels times codes, there are no prices: they take too much memory."""

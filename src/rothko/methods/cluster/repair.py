@@ -71,6 +71,9 @@ SMALL = 50_000
 """Tables up to so many records are repaired thoroughly."""
 MIDDLING = 200_000
 """Up to so many records near classes are clustered anew at all, and all records of a class are tried."""
+LARGE = 3
+"""Classes that requirements make more than so many times larger than k are clustered anew the less often: all their
+tuples are compared."""
 COMPARED = 500_000_000
 """About a second of comparing tuples with classes, line by line."""
 
@@ -135,10 +138,11 @@ def repair_pass(
         count = int(classes[-1]) - first + 1
         if over():
             return Entries(held, classes - first, amounts, count)
+        bearable = min(1.0, LARGE * tuples.k * count / int(amounts.sum()))
         found = repair(
             tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), tuples.k, tuples.rules.asked,
-            inverse, classes - first, amounts, count, False, 1, effort.tries, int(effort.steps * count), NEAREST,
-            seed_of(seed, turn, i),
+            inverse, classes - first, amounts, count, False, 1, effort.tries, int(bearable * effort.steps * count),
+            NEAREST, seed_of(seed, turn, i),
         )  # fmt: skip
         progress(int(amounts.sum()))
         return Entries(local[found[0]], *found[1:])

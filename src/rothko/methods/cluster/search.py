@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.price import BLOCK, dearest, priced
-from rothko.methods.cluster.repair import ALL, COMPARED, NEAREST, Effort, joined, repair_pass
+from rothko.methods.cluster.repair import ALL, COMPARED, LARGE, NEAREST, Effort, joined, repair_pass
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.progress import Ending, each, remark
 
@@ -68,6 +68,8 @@ class Plan:
     """How often classes are made anew by prices,"""
     priced: int
     """and of how many records, the dearest of a larger table."""
+    vain: int
+    """So many rounds in a row that gain nothing are the last: each is repaired, which takes most of the time."""
 
     @classmethod
     def for_table(cls, tuples: Tuples, effort: Literal["fast", "default", "thorough"], seconds: float | None) -> Plan:
@@ -85,7 +87,8 @@ class Plan:
         )
         rounds = max(1, round(more * min(4.0, 2 * less))) if rows > SMALLEST else 0
         rounds = rounds if seconds is None else ENDLESS
-        return cls(repair, more * 4_000 * min(1.0, less**1.5), 0.001 / more**2, rounds, more * BLOCK)
+        vain = more if seconds is None else IN_VAIN
+        return cls(repair, more * 4_000 * min(1.0, less**1.5), 0.001 / more**2, rounds, more * BLOCK, vain)
 
     def turn(self, number: int) -> Effort:
         """What the passes of a round do: in blocks that grow."""
@@ -121,7 +124,9 @@ def searched(
     remark(f"loss {best.loss:.4f}")
     shares.one()
     number, vain = 0, 0
-    while number < plan.rounds and vain < IN_VAIN and best.loss > 0 and not over():
+    # Prices are of k records that share a box: where requirements make classes far larger they say nothing.
+    most = LARGE * tuples.k * best.entries.count
+    while number < plan.rounds and vain < plan.vain and best.loss > 0 and len(tuples.records) <= most and not over():
         number += 1
         some, pieces, rest = dearest(tuples, best.entries, plan.priced, turn=number, threads=threads)
         other = priced(tuples, some, pieces, turn=number, seed=seed, threads=threads, over=over)
