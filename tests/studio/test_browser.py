@@ -180,7 +180,7 @@ NAMED = {
 
 
 def test_keys_undo_and_another_tab_follows(browser: Browser, studio: Client) -> None:
-    """Tried up to three times: with other work on the machine Chromium now and then leaves the second tab asleep."""
+    """Tried up to three times: under load the second tab at times shows nothing new; why is not known."""
     let_in(browser, studio)
     for left in (2, 1, 0):
         try:

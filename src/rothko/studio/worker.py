@@ -79,6 +79,8 @@ class Worker:
         """Start the process, so that it is there when it is needed."""
         if self._process is not None and self._process.is_alive():
             return
+        if self._pipe is not None:  # it is gone, and nobody has heard of it yet: who waits for it must be told
+            self._ended(self._pipe)
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
