@@ -11,6 +11,7 @@ from rothko import warm
 from rothko.errors import InputError
 from rothko.kernels import KEPT_IN
 from rothko.methods import METHODS
+from rothko.methods.cluster import search
 from rothko.sets.methods import SET_METHODS
 from tests.command import Rothko
 
@@ -39,3 +40,11 @@ def test_what_goes_wrong_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "recipes", lambda methods: ["nothing k"])
     with pytest.raises(RuntimeError, match="nothing"):
         warm.warm()
+
+
+def test_cluster_searches_as_in_a_large_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kernels of prices are used above 10,000 records: an image that was warmed has them all the same."""
+    passes = []
+    monkeypatch.setattr(search, "near_anew", lambda tuples, entries, *rest, **more: passes.append(1) or entries)
+    warm.run("cluster k")
+    assert passes

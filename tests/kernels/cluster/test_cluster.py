@@ -414,7 +414,7 @@ def any_classes(table: Table, seed: int) -> Entries | None:
     return Entries(tuples, classes, amounts, len(groups))
 
 
-dissolve, move = steps_of_repair._dissolve, steps_of_repair._move
+dissolve, move = steps_of_repair.dissolve, steps_of_repair.move
 
 
 BOXES, DISSOLVE, MOVE, RECLUSTER = range(4)

@@ -19,8 +19,8 @@ from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Cluster, Hilbert, HilbertFast, IDistance, IDistanceFast, TopDown
 from rothko.methods.classes import LocalClasses
-from rothko.methods.cluster import repair
-from rothko.methods.cluster.tuples import WHOLE
+from rothko.methods.cluster import cluster, repair
+from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples
 from rothko.methods.method import LocalMethod
 from rothko.policy.policy import Policy
 from rothko.privacy import DistinctLDiversity, EntropyLDiversity, FrequencyLDiversity, KAnonymity, TCloseness
@@ -406,3 +406,18 @@ def test_what_cannot_be_met_is_refused_with_what_can() -> None:
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         METHODS["cluster"](**options)
+
+
+def test_where_much_is_left_over_groups_along_the_curve_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that no cluster could take end in one class: here all of them do."""
+    encoded = generated(400)
+    asked = (KAnonymity(k=5), FrequencyLDiversity(l=5, of="occupation"))
+
+    def one_class(tuples: Tuples, *_: object, **__: object) -> Entries:
+        return Entries(np.arange(tuples.count), np.zeros(tuples.count, dtype=np.int64), tuples.counts, 1)
+
+    monkeypatch.setattr(cluster, "_clustered", one_class)
+    along = Hilbert().partition(encoded, asked)
+    assert gcp(encoded, Cluster(repair=False).partition(encoded, asked)) == pytest.approx(gcp(encoded, along))
+    monkeypatch.setattr(cluster, "REMAINS", 1_000)
+    assert gcp(encoded, Cluster(repair=False).partition(encoded, asked)) > gcp(encoded, along)

@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.kernels import linked
+from rothko.kernels.cluster import hull
+from rothko.kernels.cluster.greedy import room_for_entries
 from rothko.kernels.cluster.hull import Boxes, WholeLines, begin, copy_box, join_all, least_rise, ncp
+from rothko.kernels.order import sort
 from rothko.kernels.rules import Rules, Tally, clear, count, lacking
 
 TRIES = 16
@@ -50,6 +53,125 @@ class Classes(NamedTuple):
     follow: NDArray[np.int64]
     after: NDArray[np.int32]
     """Room to work in, for each class."""
+
+
+room_for_boxes = hull.room
+
+
+@linked
+def listed(block, k, tuples, of_class, amounts, m):
+    """Lists of the entries of m classes, with room for all that may be made of them.
+
+    Returns
+    -------
+    The classes; the first entry of those that are in none (-1), and of those that are not in use.
+    """
+    entries, records = tuples.size, np.int64(0)
+    for e in range(entries):
+        records += amounts[e]
+    room = entries + records
+    most = max(np.int64(m), records // k) + 3
+    classes = Classes(
+        room_for_boxes(block.lines, most),
+        np.zeros(most, dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+        np.full(most, -1, dtype=np.int64),
+        np.empty(room, dtype=np.int64),
+        np.empty(room, dtype=np.int64),
+        np.empty(room, dtype=np.int64),
+        np.empty(most, dtype=np.int32),
+    )
+    size, head, held, left, follow = classes.size, classes.head, classes.held, classes.amounts, classes.follow
+    loose, free = np.int64(-1), np.int64(-1)
+    for e in range(entries):
+        c = of_class[e]
+        held[e], left[e] = tuples[e], amounts[e]
+        if c < 0:
+            follow[e] = loose
+            loose = np.int64(e)
+        else:
+            follow[e] = head[c]
+            head[c] = e
+            size[c] += amounts[e]
+    for e in range(room - 1, entries - 1, -1):
+        follow[e] = free
+        free = np.int64(e)
+    for c in range(m):
+        classes.cost[c] = box(block, classes, c)
+    return classes, loose, free
+
+
+@linked
+def entries_of(classes, m, loose):
+    """The entries of the first m classes, and of the list of those that are in none, one after the other."""
+    new, at = room_for_entries(classes.held.size), 0
+    for c in range(m + 1):
+        e = classes.head[c] if c < m else loose
+        while e >= 0:
+            new.tuples[at], new.classes[at], new.amounts[at] = classes.held[e], c if c < m else -1, classes.amounts[e]
+            at += 1
+            e = classes.follow[e]
+    return new, at
+
+
+@linked
+def taken_apart(classes, some, count, place, who, left, paid):
+    """The tuples of some classes, with their records and what these cost together: how many tuples there are.
+
+    ``place`` is -1 for every tuple, and is so again.
+    """
+    tuples = np.int64(0)
+    for i in range(count):
+        e = classes.head[some[i]]
+        while e >= 0:
+            t = classes.held[e]
+            if place[t] < 0:
+                place[t] = tuples
+                who[tuples], left[tuples], paid[tuples] = t, 0, 0
+                tuples += 1
+            left[place[t]] += classes.amounts[e]
+            paid[place[t]] += classes.amounts[e] * classes.cost[some[i]]
+            e = classes.follow[e]
+    for i in range(tuples):
+        place[who[i]] = -1
+    return tuples
+
+
+@linked
+def exchange(block, classes, m, free, some, count, entries, used, made, boxes, size):
+    """Put so many classes, given by entries and boxes, in the place of some others: how many there are then."""
+    head, held, amounts, follow = classes.head, classes.held, classes.amounts, classes.follow
+    slots = np.empty(max(made, count), dtype=np.int64)
+    for i in range(count):
+        slots[i] = some[i]
+        e = head[some[i]]
+        while e >= 0:
+            later = follow[e]
+            follow[e] = free
+            free = e
+            e = later
+        head[some[i]] = -1
+    for i in range(count, made):
+        slots[i] = m
+        head[m] = -1
+        m += 1
+    for i in range(used):
+        c = slots[entries.classes[i]]
+        e = free
+        free = follow[e]
+        held[e], amounts[e], follow[e] = entries.tuples[i], entries.amounts[i], head[c]
+        head[c] = e
+    for i in range(made):
+        copy_box(boxes, i, classes.boxes, slots[i])
+        classes.size[slots[i]] = size[i]
+        classes.cost[slots[i]] = ncp(block.lines, classes.boxes, slots[i])
+    if made < count:
+        sort(slots, made, count)
+        for i in range(count - 1, made - 1, -1):
+            m -= 1
+            if slots[i] != m:
+                put(classes, m, slots[i])
+    return m, free
 
 
 @linked

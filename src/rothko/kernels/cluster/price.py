@@ -195,10 +195,22 @@ def boxes(lines, ladder, pool, k, reach, most, patience):
     -------
     The boxes, and whether they are all.
     """
-    lines = own(lines)
+    return boxes_of(own(lines), ladder, pool, k, reach, patience, room_for_found(most, k))
+
+
+@linked
+def room_for_found(most, k):
+    """Room for boxes of k records or more with so many tuples; what is not written takes no memory."""
+    return Found(np.empty(most // k + 1, np.int64), np.empty(most // k + 2, np.int64), np.empty(most, np.int32))
+
+
+@linked
+def boxes_of(lines, ladder, pool, k, reach, patience, found):
+    """The same in a room for what is found."""
     d, n = pool.codes.shape
     walk = _walk(ladder, n)
-    cost, ends, tuples = np.empty(most // k + 1, np.int64), np.empty(most // k + 2, np.int64), np.empty(most, np.int32)
+    cost, ends, tuples = found
+    most = tuples.size
     box, room, exact = hull.room(lines, 1), np.int64(0), True
     for a in range(d):
         exact &= lines.spec[a, KIND] == TREE
@@ -245,8 +257,7 @@ def boxes(lines, ladder, pool, k, reach, most, patience):
         cost[m] = costs
         m += 1
         ends[m] = room
-    # Not copied: what was not written takes no memory.
-    return Found(cost[:m].copy(), ends[: m + 1].copy(), tuples[:room]), whole
+    return Found(cost[:m], ends[: m + 1], tuples[:room]), whole
 
 
 @linked
@@ -424,7 +435,12 @@ def dive(found, pool, k, rules, order, sweeps, rise, fall, again, share, fair):
     -------
     Tuples, classes (-1: none) and amounts; how many classes there are; the prices after the first sweeps.
     """
-    rules = own_rules(rules)
+    return opened_by_prices(found, pool, k, own_rules(rules), order, sweeps, rise, fall, again, share, fair)
+
+
+@linked
+def opened_by_prices(found, pool, k, rules, order, sweeps, rise, fall, again, share, fair):
+    """The same, for kernels."""
     n, m, left, price = pool.amounts.size, found.cost.size, pool.amounts.copy(), pool.price.copy()
     tally, records = room_for(rules, 1), np.int64(0)
     for t in range(n):

@@ -15,9 +15,8 @@ import numpy as np
 
 from rothko.kernels import compiled, linked
 from rothko.kernels.cluster import hull
-from rothko.kernels.cluster.greedy import room_for_entries
 from rothko.kernels.cluster.hull import begin, copy_box, join_all, ncp, own, room_for_chain, union, unions
-from rothko.kernels.cluster.lists import NONE, Block, Classes, box, find, holds, put, take_in
+from rothko.kernels.cluster.lists import NONE, Block, box, entries_of, find, holds, listed, put, take_in
 from rothko.kernels.cluster.recluster import recluster
 from rothko.kernels.order import order_of
 from rothko.kernels.rules import clear, count, lacking, room_for
@@ -29,7 +28,7 @@ room_for_boxes = hull.room
 
 
 @linked
-def _place(block, classes, m, loose, free):
+def place(block, classes, m, loose, free):
     """Let the records of the list ``loose`` join classes, one at a time where there are rules: the list of the rest."""
     head, held, amounts, follow = classes.head, classes.held, classes.amounts, classes.follow
     rest = np.int64(-1)
@@ -108,7 +107,7 @@ def _absorb(block, classes, m, k, loose):
 
 
 @linked
-def _dissolve(block, classes, m, order):
+def dissolve(block, classes, m, order):
     """Give up classes, in an order, whose records cost less in others: how many classes are left."""
     boxes, size, cost, head, follow = classes.boxes, classes.size, classes.cost, classes.head, classes.follow
     longest = 0
@@ -206,7 +205,7 @@ def _unlink(c, leaving, follow, head):
 
 
 @linked
-def _move(block, classes, m, k, order, tries):
+def move(block, classes, m, k, order, tries):
     """Let records leave classes, in an order, that have some to spare, wherever that saves more than it costs.
 
     A class is left alone when as many in a row as ``tries`` had nowhere to go.
@@ -274,59 +273,20 @@ def repair(lines, x, values, k, rules, tuples, of_class, amounts, m, absorb, pas
     """
     lines, rules = own(lines), own_rules(rules)
     block = Block(lines, x, values, rules, room_for(rules, 1))
-    entries, records = tuples.size, np.int64(0)
-    for e in range(entries):
-        records += amounts[e]
-    room = entries + records
-    most = max(np.int64(m), records // k) + 3
-    classes = Classes(
-        room_for_boxes(lines, most),
-        np.zeros(most, dtype=np.int64),
-        np.empty(most, dtype=np.int64),
-        np.full(most, -1, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.empty(most, dtype=np.int32),
-    )
-    size, cost, head = classes.size, classes.cost, classes.head
-    held, left, follow = classes.held, classes.amounts, classes.follow
-    random = np.array([seed], dtype=np.uint64)
-    loose, free = np.int64(-1), np.int64(-1)
-    for e in range(entries):
-        c = of_class[e]
-        held[e], left[e] = tuples[e], amounts[e]
-        if c < 0:
-            follow[e] = loose
-            loose = np.int64(e)
-        else:
-            follow[e] = head[c]
-            head[c] = e
-            size[c] += amounts[e]
-    for e in range(room - 1, entries - 1, -1):
-        follow[e] = free
-        free = np.int64(e)
-    for c in range(m):
-        cost[c] = box(block, classes, c)
+    classes, loose, free = listed(block, k, tuples, of_class, amounts, m)
+    cost, random = classes.cost, np.array([seed], dtype=np.uint64)
     if m > 0:
-        loose, free = _place(block, classes, m, loose, free)
+        loose, free = place(block, classes, m, loose, free)
     if absorb and loose >= 0:
         m = _absorb(block, classes, m, k, loose)
         loose = np.int64(-1)
     for _ in range(passes):
         if m < 2:
             break
-        m = _dissolve(block, classes, m, order_of(cost, m, True))
-        _move(block, classes, m, k, order_of(cost, m, True), tries)
+        m = dissolve(block, classes, m, order_of(cost, m, True))
+        move(block, classes, m, k, order_of(cost, m, True), tries)
         if steps > 0:
             m, free = recluster(block, classes, m, k, free, steps, nearest, random)
-            _move(block, classes, m, k, order_of(cost, m, True), tries)
-    at = 0
-    new = room_for_entries(room)
-    for c in range(m + 1):
-        e = head[c] if c < m else loose
-        while e >= 0:
-            new.tuples[at], new.classes[at], new.amounts[at] = held[e], c if c < m else -1, left[e]
-            at += 1
-            e = follow[e]
+            move(block, classes, m, k, order_of(cost, m, True), tries)
+    new, at = entries_of(classes, m, loose)
     return new.tuples[:at].copy(), new.classes[:at].copy(), new.amounts[:at].copy(), m

@@ -11,7 +11,8 @@ blocks along the curve, so that time grows as the records do. *Peeling*: the che
 (:mod:`rothko.methods.cluster.repair`), and the better one is repaired further (:mod:`rothko.methods.cluster.search`).
 
 Values that are spread evenly are grouped better by cutting than by growing: where Median Mondrian loses far less than
-the clusters, its classes are repaired in their place.
+the clusters, its classes are repaired in their place. So are groups along the Hilbert curve where a requirement is so
+hard to meet that many records end in one class.
 
 All requirements are built in: while one lacks, a class takes only records that bring it nearer. Records that are left
 in a block go to the blocks of a second round, of four times the size, and so on; the last ones join classes that
@@ -34,13 +35,14 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.errors import PolicyError
-from rothko.methods.classes import LocalClasses
+from rothko.methods.classes import Classes, LocalClasses
 from rothko.methods.cluster.peel import peeled
 from rothko.methods.cluster.repair import Effort, Halves, cut_evenly, joined, repaired, settled
 from rothko.methods.cluster.search import EFFORTS, Plan, Start, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.methods.cluster.weights import weighed
 from rothko.methods.curve.curve import HilbertMapping, Mapping
+from rothko.methods.curve.hilbert import Hilbert
 from rothko.methods.curve.segments import Segment
 from rothko.methods.method import LocalMethod, Progress, flag, silent
 from rothko.methods.mondrian.mondrian import Mondrian
@@ -57,6 +59,9 @@ WORK = 300_000_000
 """The same for tuples times tuples of a block, of larger tables."""
 FAR_LESS = 0.85
 """Repair gains more on clusters than on classes that were cut: these must lose less than so much of what those do."""
+REMAINS = 50
+"""A class of so many times k records is what no other could take, and costs all of them: where a requirement is so hard
+to meet, groups along the curve are taken as soon as they lose less."""
 LARGE_K = 10
 """From this k on lifting is tried: below it gains less than its time."""
 INTERRUPTED = "The search for classes was ended by hand; these are the best that it had found."
@@ -158,11 +163,15 @@ class Cluster(LocalMethod):
     def _grouped(
         self, tuples: Tuples, requirements: Sequence[Requirement], seed: int, threads: int, progress: Progress
     ) -> LocalClasses:
-        """The clusters, or what Mondrian cuts where that loses far less."""
+        """The clusters, or what Mondrian cuts or the curve groups where that loses far less."""
         encoded = tuples.encoded
         clustered = tuples.partition(_clustered(tuples, self._size(tuples), seed, threads, progress))
-        cut = Mondrian().partition(encoded, requirements, threads=threads)
-        if cut.gcp(encoded.lines) >= FAR_LESS * clustered.gcp(encoded.lines):
+        cut: Classes = Mondrian().partition(encoded, requirements, threads=threads)
+        share = FAR_LESS
+        if clustered.sizes.max(initial=0) > REMAINS * tuples.k:
+            grouped = Hilbert().partition(encoded, requirements, threads=threads)
+            cut, share = min(cut, grouped, key=lambda one: one.gcp(encoded.lines)), 1.0
+        if cut.gcp(encoded.lines) >= share * clustered.gcp(encoded.lines):
             return clustered
         return LocalClasses.of(encoded, cut.class_of(), cut.classes)
 

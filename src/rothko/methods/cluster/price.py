@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rothko.data.hierarchy.numbered import Tree
 from rothko.methods.cluster.peel import levels_of
-from rothko.methods.cluster.repair import along_curve, joined, seed_of, settled
+from rothko.methods.cluster.repair import Effort, Found, Local, along_curve, by_blocks, joined, seed_of, settled
 from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples
 from rothko.progress import each
 
@@ -46,6 +46,10 @@ AGAIN, SHARE = 3, 0.1
 """and so often after each round, which brings this share of the records that are left to classes."""
 FAIR = 0.8
 """To which share a class must be paid by its records; others join classes where they add least."""
+NEAR = 8
+"""How many near classes are made anew at a time, where not the whole block is,"""
+MOST_NEAR = 4_000_000
+"""and how many tuples their boxes may have together."""
 
 
 def dearest(
@@ -140,6 +144,35 @@ def _block(
     if made[2][made[1] < 0].sum() > UNSERVED * counts.sum():
         return as_it_was
     return Entries(who[made[0]], made[1], made[2], made[3])
+
+
+def near_anew(
+    tuples: Tuples,
+    entries: Entries,
+    effort: Effort,
+    turn: int,
+    *,
+    seed: int,
+    threads: int,
+    over: Callable[[], bool],
+) -> Entries:
+    """One pass over all classes, in blocks along the curve of this turn: some near ones at a time are made anew."""
+    from rothko.kernels.cluster.reprice import reprice
+
+    ladder = ladder_of(tuples)
+    if ladder is None:
+        return entries
+
+    def work(block: Local, seed: np.uint64) -> Found:
+        codes = tuples.encoded.codes[:, tuples.records[tuples.starts[block.who]]]
+        steps = max(round(effort.steps * block.classes), 1)
+        found: Found = reprice(
+            tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, MOST_NEAR, LOOKS,
+            SWEEPS, RISE, FALL, AGAIN, SHARE, FAIR, effort.tries, seed,
+        )  # fmt: skip
+        return found
+
+    return by_blocks(tuples, entries, work, effort.block, turn, seed=seed, threads=threads, over=over)
 
 
 def ladder_of(tuples: Tuples) -> Ladder | None:

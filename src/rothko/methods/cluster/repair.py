@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,28 +127,61 @@ def repair_pass(
     progress: Callable[[int], None] = lambda _: None,
     over: Callable[[], bool] = lambda: False,
 ) -> Entries:
-    """One pass over all classes, in blocks along the curve of this turn; blocks stay as they are when time is over."""
+    """One pass over all classes, in blocks along the curve of this turn."""
     from rothko.kernels.cluster.repair import repair
 
-    entries, pieces = along_curve(tuples, entries, turn, effort.block, threads)
+    def work(block: Local, seed: np.uint64) -> Found:
+        bearable = min(1.0, LARGE * tuples.k * block.classes / block.records)
+        steps = int(bearable * effort.steps * block.classes)
+        found: Found = repair(tuples.lines, *block.given, False, 1, effort.tries, steps, NEAREST, seed)
+        progress(block.records)
+        return found
 
-    def work(i: int) -> Entries:
+    return by_blocks(tuples, entries, work, effort.block, turn, seed=seed, threads=threads, over=over)
+
+
+class Local(NamedTuple):
+    """The classes of a block, numbered from 0, and its tuples likewise."""
+
+    who: NDArray[np.int64]
+    """Which tuples they are."""
+    given: tuple[Any, ...]
+    """As kernels take them: x, values, k, rules; tuples, classes and amounts; and how many classes there are."""
+    records: int
+    classes: int
+
+
+Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]
+"""Tuples of a block, classes and amounts; how many classes there are."""
+
+
+def by_blocks(
+    tuples: Tuples,
+    entries: Entries,
+    work: Callable[[Local, np.uint64], Found],
+    block: int,
+    turn: int,
+    *,
+    seed: int,
+    threads: int,
+    over: Callable[[], bool],
+) -> Entries:
+    """What work makes of blocks of about so many records along the curve of a turn; they stay when time is over."""
+    entries, pieces = along_curve(tuples, entries, turn, block, threads)
+
+    def one(i: int) -> Entries:
         held, classes, amounts = entries.between(*pieces[i])
         local, inverse = np.unique(held, return_inverse=True)
         first = int(classes[0])
         count = int(classes[-1]) - first + 1
         if over():
             return Entries(held, classes - first, amounts, count)
-        bearable = min(1.0, LARGE * tuples.k * count / int(amounts.sum()))
-        found = repair(
-            tuples.lines, tuples.x.take(local, axis=1), tuples.values.take(local, axis=1), tuples.k, tuples.rules.asked,
-            inverse, classes - first, amounts, count, False, 1, effort.tries, int(bearable * effort.steps * count),
-            NEAREST, seed_of(seed, turn, i),
-        )  # fmt: skip
-        progress(int(amounts.sum()))
+        x, values = tuples.x.take(local, axis=1), tuples.values.take(local, axis=1)
+        given = (x, values, tuples.k, tuples.rules.asked, inverse, classes - first, amounts, count)
+        found = work(Local(local, given, int(amounts.sum()), count), seed_of(seed, turn, i))
         return Entries(local[found[0]], *found[1:])
 
-    return joined(each(work, range(len(pieces)), threads))
+    return joined(each(one, range(len(pieces)), threads))
 
 
 def settled(tuples: Tuples, entries: Entries, *, threads: int = 1) -> Entries:

@@ -3,7 +3,8 @@
 Each start is repaired first, since repair gains more on some than on others; the one that then loses least goes on.
 What is grown is repaired as ``effort: fast`` does, so that more effort never loses more. What the best classes cost
 is where prices begin (:mod:`rothko.methods.cluster.price`): other classes come of them, are repaired as well, and
-taken where they lose less. Neither raises the loss, so the search may end at any time with what it has.
+taken where they lose less; then some near ones at a time are made anew by prices of their own. Nothing of it raises
+the loss, so the search may end at any time with what it has.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from rothko.methods.classes import LocalClasses
-from rothko.methods.cluster.price import BLOCK, dearest, priced
+from rothko.methods.cluster.price import BLOCK, dearest, near_anew, priced
 from rothko.methods.cluster.repair import ALL, COMPARED, LARGE, NEAREST, Effort, joined, repair_pass
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.progress import Ending, each, remark
@@ -68,8 +69,10 @@ class Plan:
     """How often classes are made anew by prices,"""
     priced: int
     """and of how many records, the dearest of a larger table."""
+    near: int
+    """In how many passes near classes are then made anew by prices, at most."""
     vain: int
-    """So many rounds in a row that gain nothing are the last: each is repaired, which takes most of the time."""
+    """So many rounds in a row that gain nothing are the last, and so many passes over near classes that gain little."""
 
     @classmethod
     def for_table(cls, tuples: Tuples, effort: Literal["fast", "default", "thorough"], seconds: float | None) -> Plan:
@@ -85,10 +88,10 @@ class Plan:
             tries=ALL,
             steps=more * min(10.0, 3 * less, bearable),
         )
-        rounds = max(1, round(more * min(4.0, 2 * less))) if rows > SMALLEST else 0
-        rounds = rounds if seconds is None else ENDLESS
-        vain = more if seconds is None else IN_VAIN
-        return cls(repair, more * 4_000 * min(1.0, less**1.5), 0.001 / more**2, rounds, more * BLOCK, vain)
+        worth, rounds, vain, near = 0.001 / more**2, more if rows > SMALLEST else 0, more, repair.passes
+        if seconds is not None:
+            worth, rounds, vain, near = 0.0, ENDLESS, IN_VAIN, ENDLESS
+        return cls(repair, more * 4_000 * min(1.0, less**1.5), worth, rounds, more * BLOCK, near, vain)
 
     def turn(self, number: int) -> Effort:
         """What the passes of a round do: in blocks that grow."""
@@ -136,6 +139,7 @@ def searched(
         vain = 0 if found.loss < best.loss else vain + 1
         best = min(best, found, key=lambda one: one.loss)
         remark(f"loss {best.loss:.4f}")
+        best = _anew(tuples, best, plan, number, over, seed=seed, threads=threads)
     shares.all()
     return best.found
 
@@ -152,8 +156,22 @@ def _repaired(
         turned = number * effort.passes + turn
         entries = repair_pass(tuples, entries, effort, turned, seed=seed, threads=threads, over=over)
         before, best = best.loss, Best.of(tuples, joined([entries, rest]))
-        if before - best.loss < plan.worth * best.loss:
+        if before - best.loss <= plan.worth * best.loss:
             break
+    return best
+
+
+def _anew(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, seed: int, threads: int) -> Best:
+    """Classes after passes that make near ones anew by prices, until some in a row gain little."""
+    effort, vain = replace(plan.turn(number), steps=1.0), 0
+    for turn in range(plan.near):
+        if over() or best.loss == 0 or vain == plan.vain:
+            break
+        turned = number * effort.passes + turn
+        entries = near_anew(tuples, best.entries, effort, turned, seed=seed, threads=threads, over=over)
+        before, best = best.loss, Best.of(tuples, entries)
+        vain = vain + 1 if before - best.loss <= plan.worth * best.loss else 0
+        remark(f"loss {best.loss:.4f}")
     return best
 
 
