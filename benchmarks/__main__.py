@@ -11,7 +11,19 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import curves, databases, folders, foundation, refine, requirements, scale, sheets, spark, workload
+from benchmarks import (
+    curves,
+    databases,
+    folders,
+    foundation,
+    refine,
+    requirements,
+    scale,
+    sheets,
+    spark,
+    studio,
+    workload,
+)
 
 SUITES = {
     "foundation": foundation.run,
@@ -24,6 +36,7 @@ SUITES = {
     "curves": curves.run,
     "refine": refine.run,
     "spark": spark.run,
+    "studio": studio.run,
 }
 
 

@@ -15,7 +15,7 @@ from rothko.plots.model import Painting
 from rothko.plots.palette import FIELDS
 from rothko.plots.png import png
 from rothko.report import painting as painting_module
-from rothko.report.painting import alike, paint, squarified
+from rothko.report.painting import alike, classes_painted, paint, squarified
 from rothko.report.released import read_release
 from rothko.report.spans import ends_of, spans_of
 
@@ -67,6 +67,24 @@ def test_labels_share_the_canvas_by_their_records() -> None:
     for cell in painting.cells:
         records = int(cell.tip.rpartition("· ")[2].partition(" ")[0])
         assert (cell.right - cell.left) * (cell.top - cell.bottom) == pytest.approx(records / 500, abs=0.002)
+
+
+@pytest.mark.parametrize("qi", [["age", "cost"], ["colour", "shape"], ["age", "colour"], ["age"]])
+@pytest.mark.parametrize("most", [1600, 5])
+def test_a_rectangle_knows_its_classes(monkeypatch: pytest.MonkeyPatch, qi: list[str], most: int) -> None:
+    """What the classes of a rectangle show has as many records as the rectangle says, and no other shows it."""
+    found = released(qi=qi, k=3)
+    monkeypatch.setattr(painting_module, "MOST", most)
+    seen = set()
+    for at, cell in enumerate(paint(found).cells):
+        shown = classes_painted(found, at)
+        mine = set(zip(*(shown[name].to_pylist() for name in shown.column_names), strict=True))
+        every = zip(*(found.classes[name].to_pylist() for name in shown.column_names), strict=True)
+        records = sum(int(size) for one, size in zip(every, found.sizes, strict=True) if one in mine)
+        assert records == int(cell.tip.rpartition("· ")[2].partition(" ")[0])
+        assert not mine & seen
+        seen |= mine
+    assert classes_painted(found, 10_000).num_rows == classes_painted(found, -1).num_rows == 0
 
 
 def test_squares_fill_their_room_without_overlap() -> None:

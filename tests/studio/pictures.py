@@ -52,8 +52,9 @@ def main() -> None:
             draw(browser, client, "hierarchies", "hierarchies")
             client.done("hierarchies/set", column="birth_date", kind="line", value="", weight="1")
             draw(browser, client, "requirements", "requirements")
-            client.done("purpose/compare", method=["mondrian", "hilbert"], k="2, 5, 10, 20, 50")
-            client.until(lambda: not client.desk.comparison.waiting, 400)
+            for k in ("2", "2, 5, 10, 20, 50"):  # what is compiled on the first run is no time of a method
+                client.done("purpose/compare", method=["mondrian", "hilbert"], k=k)
+                client.until(lambda: not client.desk.comparison.waiting, 400)
             draw(browser, client, "purpose", "purpose")
             client.done("purpose/how", method="mondrian", publish="range")
             client.made()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from rothko.data.schema import Role
 from rothko.studio.views import VIEWS
 from tests.browser import CHROMIUM, LEFT_OUT, Browser, Page, opened
 from tests.command import Rothko
@@ -45,8 +47,12 @@ def let_in(browser: Browser, client: Client) -> None:
 def until(page: Page, holds: Callable[[], Any], seconds: float = 60.0) -> Any:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if found := holds():
-            return found
+        try:
+            if found := holds():
+                return found
+        except AssertionError as error:
+            if "navigated" not in str(error):  # a page that is on its way says nothing
+                raise
         time.sleep(0.05)
     raise AssertionError(page.run("document.body.innerText"))
 
@@ -56,8 +62,7 @@ def shows(page: Page, words: str) -> None:
 
 
 def go(page: Page, client: Client, view: str) -> None:
-    page.run(f"void (location.href = '/{view}')")
-    until(page, lambda: page.run("document.readyState + location.pathname") == f"complete/{view}")
+    page.go(f"{client.base}/{view}")
 
 
 def dropped(page: Page, name: str, content: str) -> None:
@@ -104,6 +109,13 @@ def test_from_a_dropped_file_to_the_bytes_of_the_command_line(
             shows(page, "Made, and verified on its bytes")
             go(page, client, "result")
             until(page, lambda: page.run("document.querySelectorAll('#painting svg rect[data-tip]').length"))
+            page.point("#painting-fields rect:last-child", click=True)
+            shows(page, "Rows of what was chosen in the painting")
+            until(page, lambda: page.run("document.querySelectorAll('#painting rect.chosen').length") == 1)
+            told = page.run("document.querySelector('#painting rect.chosen').dataset.tip")
+            shows(page, f"of {told.split(' · ')[-1].split(' records')[0]} rows, of 400 in all")
+            page.point("#rows form.act button", click=True)
+            until(page, lambda: page.run("document.querySelectorAll('#painting rect.chosen').length") == 0)
             shows(page, "What is not promised")
             shows(page, "before and after")
             go(page, client, "take-away")
@@ -114,6 +126,8 @@ def test_from_a_dropped_file_to_the_bytes_of_the_command_line(
         policy = client.http.get("/file/take-away/policy").text
         command = client.main("take-away").split("by the command line ")[1].split(" Copy")[0]
     assert {urlsplit(one["request"]["url"]).netloc for one in sent} <= {f"127.0.0.1:{client.studio.guard.port}", ""}
+    addresses = [urlsplit(one["request"]["url"]) for one in sent]
+    assert {word for one in addresses for word in parse_qs(one.query)} <= {"since"}  # no value of the table is in any
     assert command == "rothko anonymize patients.csv --policy policy.yaml --out release/"
     (tmp_path / "policy.yaml").write_text(policy)
     given = ["--policy", tmp_path / "policy.yaml", "--out", f"{tmp_path / 'by-command'}/"]
@@ -179,27 +193,92 @@ NAMED = {
 }
 
 
+ROLE = "document.getElementById('role-1').value"
+
+
 def test_keys_undo_and_another_tab_follows(browser: Browser, studio: Client) -> None:
-    """Tried up to three times: under load the second tab at times shows nothing new; why is not known."""
     let_in(browser, studio)
-    for left in (2, 1, 0):
-        try:
-            _followed(browser, studio)
-        except AssertionError:
-            if not left:
-                raise
-            studio.do("open/undo")
-        else:
-            return
-
-
-def _followed(browser: Browser, studio: Client) -> None:
     with page_at(browser, studio, "/roles") as one, page_at(browser, studio, "/roles") as two:
-        role = "document.getElementById('role-2').value"
-        one.run(chosen("role-2", "keep"))
-        until(two, lambda: two.run(role) == "keep")
+        one.run(chosen("role-1", "keep"))
+        until(two, lambda: two.run(ROLE) == "keep")
         one.run("document.dispatchEvent(new KeyboardEvent('keydown',{key:'z',ctrlKey:true,bubbles:true}))")
-        until(two, lambda: two.run(role) == "quasi-identifier")
+        until(two, lambda: two.run(ROLE) == "quasi-identifier")
         one.run("document.dispatchEvent(new KeyboardEvent('keydown',{key:'4',altKey:true,bubbles:true}))")
         until(one, lambda: one.run("location.pathname") == "/requirements")
         assert one.complaints == two.complaints == []
+
+
+def test_what_changes_before_a_page_listens_reaches_it(browser: Browser, studio: Client) -> None:
+    """As on a busy machine, where the page is there long before its stream of events."""
+    let_in(browser, studio)
+    with page_at(browser, studio, "/roles") as page:
+        page.ask("Fetch.enable", patterns=[{"urlPattern": "*/events*"}])
+        page.ask("Page.reload")
+        held = page.wait("Fetch.requestPaused")
+        page.wait("Page.loadEventFired")
+        studio.done("roles/role", column="birth_date", role="keep")
+        assert page.run(ROLE) == "quasi-identifier"
+        page.ask("Fetch.continueRequest", requestId=held["requestId"])
+        until(page, lambda: page.run(ROLE) == "keep")
+
+
+def test_an_older_answer_that_comes_later_is_not_shown(browser: Browser, studio: Client) -> None:
+    let_in(browser, studio)
+    with page_at(browser, studio, "/roles") as page:
+        page.ask("Fetch.enable", patterns=[{"urlPattern": "*/part/roles/main", "requestStage": "Response"}])
+
+        def answered() -> str:
+            return str(page.wait("Fetch.requestPaused")["requestId"])
+
+        studio.done("roles/role", column="birth_date", role="keep")
+        older = answered()
+        studio.done("roles/role", column="birth_date", role="sensitive")
+        page.ask("Fetch.continueRequest", requestId=answered())
+        until(page, lambda: page.run(ROLE) == "sensitive")
+        page.ask("Fetch.continueRequest", requestId=older)
+        page.ask("Fetch.continueRequest", requestId=answered())  # it is asked for again
+        page.ask("Fetch.disable")
+        studio.done("requirements/set", at=0, name="k-anonymity", k=9)
+        shows(page, "k = 9")
+        assert page.run(ROLE) == "sensitive"
+
+
+def test_more_tabs_than_a_browser_opens_connections(browser: Browser, studio: Client) -> None:
+    let_in(browser, studio)
+    with ExitStack() as tabs:
+        pages = [tabs.enter_context(page_at(browser, studio, f"/{view}")) for view in VIEWS]
+        go(pages[-1], studio, "roles")
+        studio.done("roles/role", column="birth_date", role="keep")
+        until(pages[-1], lambda: pages[-1].run(ROLE) == "keep")
+
+
+def test_what_is_being_written_stays_while_the_page_follows(browser: Browser, studio: Client) -> None:
+    let_in(browser, studio)
+    with page_at(browser, studio, "/purpose") as page:
+        page.run("document.querySelector('[name=where]').focus()")
+        page.ask("Input.insertText", text="sex = ")
+        page.run("document.querySelector('[name=method][value=refine]').click()")
+        studio.done("purpose/how", method="mondrian", publish="range")
+        until(page, lambda: page.run("document.querySelector('[name=where]').value") == "sex = ")
+        page.run("document.activeElement.blur()")
+        until(page, lambda: page.run("document.getElementById('method').value") == "mondrian")
+        assert page.run("document.querySelector('[name=where]').value") == "sex = "
+        assert page.run("document.querySelector('[name=method][value=refine]').checked")
+
+
+def test_the_keyboard_keeps_its_place(browser: Browser, studio: Client) -> None:
+    """What was replaced under somebody's hands is gone back to; what is gone leaves them in the view."""
+    let_in(browser, studio)
+    focused = "document.activeElement.id || document.activeElement.tagName"
+    with page_at(browser, studio, "/roles") as page:
+        page.run("document.getElementById('role-1').focus()")
+        page.press("ArrowDown")
+        until(page, lambda: studio.desk.policy.columns["birth_date"].role is Role.SENSITIVE)
+        until(page, lambda: page.run(f"{ROLE} + {focused}") == "sensitiverole-1")
+        studio.done("open/undo")
+        until(page, lambda: page.run(f"{ROLE} + {focused}") == "quasi-identifierrole-1")
+        page.run("document.querySelector('#waits button').focus()")
+        page.press("Enter")
+        shows(page, "Every role is agreed to")
+        assert page.run(focused) == "main"
+        assert page.complaints == []

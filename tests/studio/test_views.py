@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 from rothko.data.schema import Role
 from rothko.policy.policy import Policy
+from rothko.studio.desk import REMEMBERED, Desk
 from rothko.studio.views import VIEWS
+from rothko.studio.views.start import files_below
 from tests.studio.served import Client, served
 
 
@@ -289,6 +292,36 @@ def test_k_above_the_number_of_records(studio: Client) -> None:
     assert not run.folder.exists()
 
 
+def test_a_text_that_is_not_utf8_is_told_of_in_words_of_the_page(shared: Client) -> None:
+    rows = "\n".join(f"Müller{i};1,{60 + i % 40};0{1000 + i % 9};Grippe" for i in range(60))
+    shared.drop("leute.csv", f"Name;Größe;PLZ;Krankheit\n{rows}\n".encode("latin-1"))
+    shared.until(lambda: shared.desk.open_error)
+    assert "“Encoding”: latin-1" in str(shared.desk.open_error)
+    shared.done("open/read", encoding="latin-1")
+    shared.looked()
+    assert "Größe" in shared.main("open")
+    shared.done("open/missing", words="n/a, Grippe, n/a")
+    assert shared.desk.policy.missing == ("n/a", "Grippe")
+
+
+def test_a_folder_of_files_is_offered_as_one_table(ward: Path, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / "parts").mkdir(exist_ok=True)
+        shutil.copyfile(ward / "patients.csv", tmp_path / "parts" / name)
+    assert [name for name, _ in files_below(tmp_path)] == ["parts/", "parts/a.csv", "parts/b.csv"]
+
+
+def test_a_kind_of_hierarchy_says_what_it_needs(studio: Client) -> None:
+    studio.done("hierarchies/look", column="zip")
+    studio.done("hierarchies/kind", column="zip", kind="prefix")
+    assert studio.desk.policy.columns["zip"].hierarchy.kind == "mask"  # nothing is written yet
+    assert "Characters kept, falling" in studio.main("hierarchies")
+    studio.done("hierarchies/set", column="zip", kind="prefix", value="3, 1", weight="1")
+    assert studio.desk.policy.columns["zip"].hierarchy.kind == "prefix"
+    studio.done("hierarchies/kind", column="zip", kind="flat")
+    assert studio.desk.policy.columns["zip"].hierarchy.kind == "flat"
+
+
 def test_dates_that_can_be_read_in_two_ways_are_asked_for(shared: Client) -> None:
     rows = "\n".join(f"{i},{1 + i % 6:02d}/{1 + i % 4:02d}/2024,x" for i in range(60))
     shared.drop("visits.csv", f"age,seen,ward\n{rows}\n".encode())
@@ -297,3 +330,20 @@ def test_dates_that_can_be_read_in_two_ways_are_asked_for(shared: Client) -> Non
     shared.done("open/dates", column="seen", form="date|%d/%m/%Y")
     assert shared.desk.policy.columns["seen"].type.form == "%d/%m/%Y"
     assert "seen" not in shared.desk.policy.confirm
+
+
+# ── who listens
+
+
+def test_a_page_is_told_what_it_missed(ward: Path, tmp_path: Path) -> None:
+    desk = Desk(ward, tmp_path)
+    for name in ("bar", "run", "numbers"):
+        desk.tell(name)
+    assert desk.changed_since(3) == set()
+    assert desk.changed_since(1) == {"run", "numbers"}
+    for beyond in (-1, 4):  # of no version, or of that of another studio
+        assert desk.changed_since(beyond) == {"page"}
+    for _ in range(REMEMBERED):
+        desk.tell("run")
+    assert desk.changed_since(2) == {"page"}
+    assert desk.changed_since(3) == {"run"}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -62,6 +63,8 @@ class _Fields:
     """Of the target."""
     times: Floats
     words: list[str]
+    of: NDArray[np.int64]
+    """The field of each class, or -1."""
 
 
 def paint(
@@ -86,19 +89,10 @@ def paint(
     """
     spans = all_spans(released) if spans is None else spans
     x, y = _sides(released, spans, x, y)
-    a, b = spans[x], None if y is None else spans[y]
-    if a is None and (y is None or b is None):
-        fields = _tree(released, x, y)
-        sides = (("", "", ""), ("", "", ""))
-    else:
-        across = _ordered(released, a) if a is not None else _banded(released, x)
-        up = _ordered(released, b) if b is not None else _banded(released, y)
-        fields = _merged(released, across, up)
-        sides = (across.ends, up.ends)
+    fields, sides = _laid(released, spans, x, y)
     value, legend = _coloured(released, fields, by)
-    order = np.argsort(-_area(fields), kind="stable")
     cells = []
-    for i in order:
+    for i in _painted(fields):
         left, right, bottom, top = (round(float(end), 4) for end in fields.box[i])
         cells.append(Cell(left, right, bottom, top, round(float(value[i]), 3), fields.words[i]))
     names = x if y is None else f"{x} and {y}"
@@ -109,6 +103,42 @@ def paint(
         f"{int(released.whole.min()):,} records. Colours: {legend[0]}.{released.drawn_from}",
         tuple(cells), *sides, legend,
     )  # fmt: skip
+
+
+def classes_painted(released: Released, at: int, *, x: str | None = None, y: str | None = None) -> pa.Table:
+    """What the classes that are one rectangle of a painting show of its two sides; nothing where there is no such one.
+
+    Parameters
+    ----------
+    at
+        The place of the rectangle among the cells of the painting.
+    """
+    spans = all_spans(released)
+    x, y = _sides(released, spans, x, y)
+    fields, _ = _laid(released, spans, x, y)
+    order = _painted(fields)
+    columns = [column for name in (x, y) if name is not None for column in released.shown[name]]
+    if not 0 <= at < len(order):
+        return released.classes.select(columns).slice(0, 0)
+    shown = released.classes.select(columns).filter(pa.array(fields.of == order[at]))
+    return shown.group_by(columns).aggregate([])
+
+
+def _laid(
+    released: Released, spans: Mapping[str, Spans | None], x: str, y: str | None
+) -> tuple[_Fields, tuple[tuple[str, str, str], tuple[str, str, str]]]:
+    """The rectangles over two quasi-identifiers, and what is written at both sides."""
+    a, b = spans[x], None if y is None else spans[y]
+    if a is None and (y is None or b is None):
+        return _tree(released, x, y), (("", "", ""), ("", "", ""))
+    across = _ordered(released, a) if a is not None else _banded(released, x)
+    up = _ordered(released, b) if b is not None else _banded(released, y)
+    return _merged(released, across, up), (across.ends, up.ends)
+
+
+def _painted(fields: _Fields) -> NDArray[np.int64]:
+    """In which order they are painted: the large ones lie below."""
+    return np.argsort(-_area(fields), kind="stable")
 
 
 def _sides(
@@ -216,7 +246,7 @@ def _merged(released: Released, across: _Side, up: _Side) -> _Fields:
     for i in range(count):
         places = [across.words(least[i, 0], most[i, 1]), up.words(least[i, 2], most[i, 3])]
         words.append(" · ".join([*(place for place in places if place), _counted(records[i], classes[i])]))
-    return _Fields(np.clip(_seen(ends), 0, 1), records, classes, total, times, words)
+    return _Fields(np.clip(_seen(ends), 0, 1), records, classes, total, times, words, of_field)
 
 
 def alike(box: Floats, sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
@@ -290,7 +320,10 @@ def _tree(released: Released, x: str, y: str | None) -> _Fields:
         keep = np.argsort(-records, kind="stable")[:MOST]
         box, records, classes, total, times = (one[keep] for one in (box, records, classes, total, times))
         words = [words[i] for i in keep]
-    return _Fields(box, records, classes, total, times, words)
+        place = np.full(len(key), -1, dtype=np.int64)
+        place[keep] = np.arange(len(keep))
+        of_field = place[of_field]
+    return _Fields(box, records, classes, total, times, words, of_field)
 
 
 def squarified(areas: Floats, room: tuple[float, float, float, float]) -> list[tuple[float, float, float, float]]:

@@ -195,7 +195,9 @@ def lost(
                 texts=(2,),
             )
         )
-    blocks += [page.heading("Column by column"), page.side_by_side(distributions), *more]
+    if distributions:
+        blocks += [page.heading("Column by column"), page.side_by_side(distributions)]
+    blocks += more
     return Section("lost", "What was lost", blocks)
 
 

@@ -10,8 +10,10 @@ import asyncio
 import contextlib
 import shutil
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,17 @@ from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError, OutputError, RothkoError
 from rothko.policy.policy import Policy
 from rothko.studio.edits import with_role
+from rothko.studio.unsaved import Found, Kept
 from rothko.studio.worker import StoppedError, Worker, WorkError
 
 MOST = 200
 """Steps that can be undone."""
+POLITE = 5
+"""How far the worker that makes stands back from the server, which must answer at once."""
+SOON = 1.0
+"""Seconds after a change until the policy is kept for the next time."""
+REMEMBERED = 500
+"""Changes of which it is known what they changed; a page that is further behind is made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,44 +158,62 @@ class Desk:
         Private, for what came through the page and what was not taken away yet.
     writes
         Whether anything may be saved outside of the private folder.
+    kept
+        Where the policy is kept that is being edited; None keeps it nowhere.
     """
 
-    def __init__(self, root: Path, folder: Path, *, writes: bool = True) -> None:
+    def __init__(self, root: Path, folder: Path, *, writes: bool = True, kept: Kept | None = None) -> None:
         self.root, self.folder, self.writes = root.resolve(), folder, writes
         self.table: Table | None = None
         self.seen: Any = None
         """The table as it was looked at, :class:`rothko.studio.jobs.looking.Seen`."""
         self.open_error: str | None = None
         self.history = History()
+        self.kept = kept if writes else None
+        self.offered: Found | None = None
+        """A policy for this table that was being edited when the studio ended."""
+        self._unkept = False
         self.roles: dict[str, Role] = {}
         """What a person said before all records were looked at."""
         self.looks = Worker(folder / "looks")
-        self.makes = Worker(folder / "makes")
+        self.makes = Worker(folder / "makes", polite=POLITE)
         self.runs: list[Run] = []
         self.saved: dict[int, Path] = {}
         self._numbers = 0  # of runs; none has the number, nor the folder, of one before
         self.notes: dict[str, Any] = {}
         """What views remember between two requests: which column is looked at, what is filtered."""
         self._facts: dict[str, Fact] = {}
-        self._listeners: set[asyncio.Queue[tuple[str, ...]]] = set()
+        self.version = 0
+        """How often anything was told; a page knows of which version it is, and what it missed since can be told."""
+        self._told: deque[tuple[str, ...]] = deque(maxlen=REMEMBERED)
+        self._listeners: set[asyncio.Event] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     # ── who listens ──────────────────────────────────────────────────────────────────────────────
 
     @contextlib.contextmanager
-    def listening(self) -> Iterator[asyncio.Queue[tuple[str, ...]]]:
-        """Names of what has changed, as long as somebody listens."""
-        heard: asyncio.Queue[tuple[str, ...]] = asyncio.Queue()
-        self._listeners.add(heard)
+    def listening(self) -> Iterator[asyncio.Event]:
+        """A bell that is rung when something has changed, as long as somebody listens."""
+        bell = asyncio.Event()
+        self._listeners.add(bell)
         try:
-            yield heard
+            yield bell
         finally:
-            self._listeners.discard(heard)
+            self._listeners.discard(bell)
 
     def tell(self, *names: str) -> None:
         """Tell every page which parts of it have changed."""
-        for listener in self._listeners:
-            listener.put_nowait(names)
+        self.version += 1
+        self._told.append(names)
+        for bell in self._listeners:
+            bell.set()
+
+    def changed_since(self, version: int) -> set[str]:
+        """Parts that have changed since a version; the whole page where that is too long ago to know."""
+        missed = self.version - version
+        if not 0 <= missed <= len(self._told):
+            return {"page"}
+        return {name for names in islice(reversed(self._told), missed) for name in names}
 
     def begin(self, work: Any) -> None:
         """Let something go on by itself."""
@@ -214,7 +241,8 @@ class Desk:
 
     def open(self, table: Table) -> None:
         """Begin with a table: look at its first records, then at all of them."""
-        self.table, self.seen, self.open_error = table, None, None
+        self.keep()
+        self.table, self.seen, self.open_error, self.offered = table, None, None, None
         self.history, self.roles = History(), {}
         if self.makes_now:
             self.cancel()
@@ -242,6 +270,8 @@ class Desk:
     def _proposed(self, seen: Any) -> None:
         """Take a draft for the policy; what a person said of the draft of the sample is said of this one, too."""
         proposed = seen.draft.policy
+        if self.seen is None and self.kept is not None and self.table is not None:
+            self.offered = self.kept.find(self.table.data, seen.names)
         self.seen = seen
         if not self.history.steps or (len(self.history.steps) == 1 and not self.roles):
             self.history.begin(proposed, "draft")
@@ -267,7 +297,39 @@ class Desk:
         """Go on to another policy, unless it is the same."""
         if policy != self.policy:
             self.history.add(policy, done)
-            self.tell("policy")
+            self._changed()
+
+    def move(self, by: int) -> None:
+        """One step back, or forward."""
+        self.history.move(by)
+        self._changed()
+
+    def _changed(self) -> None:
+        self.tell("policy")
+        if self.kept is not None and not self._unkept:
+            self._unkept = True
+            self.begin(self._keep_soon())
+
+    async def _keep_soon(self) -> None:
+        await asyncio.sleep(SOON)
+        self.keep()
+
+    def keep(self) -> None:
+        """Keep the policy for the next time, where it has changed; a draft as it was proposed is made anew."""
+        if not self._unkept or self.kept is None or self.table is None or self.history.policy is None:
+            return
+        self._unkept = False
+        if self.seen is not None and self.policy == self.seen.draft.policy:
+            self.kept.forget(self.table.data)
+        else:
+            self.kept.keep(self.table.data, self.policy, dropped=self.table.dropped)
+
+    def forget_kept(self) -> None:
+        """Keep nothing for this table: what was kept is saved, or not wanted."""
+        self.offered, self._unkept = None, False
+        if self.kept is not None and self.table is not None:
+            self.kept.forget(self.table.data)
+        self.tell("page")
 
     # ── what is found out ────────────────────────────────────────────────────────────────────────
 
@@ -426,5 +488,6 @@ class Desk:
 
     def end(self) -> None:
         """End the workers."""
+        self.keep()
         self.looks.end()
         self.makes.end()

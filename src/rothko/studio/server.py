@@ -20,12 +20,14 @@ from urllib.parse import parse_qs, quote, unquote
 
 from rothko import private
 from rothko.errors import InputError, MissingExtraError, OutputError, RothkoError
-from rothko.mistakes import speaking_of_options
+from rothko.mistakes import speaking_of_fields
 from rothko.report.page import Html
-from rothko.studio import shell
+from rothko.studio import shell, unsaved
 from rothko.studio.desk import Desk, Table
+from rothko.studio.field_names import FIELDS
 from rothko.studio.guard import HOST, Guard
 from rothko.studio.markup import element, problem
+from rothko.studio.unsaved import Kept
 from rothko.studio.views import VIEWS
 from rothko.studio.views.start import given_table
 from rothko.studio.views.view import File, Given
@@ -72,6 +74,10 @@ def application(desk: Desk, changes: Callable[[], str]) -> Starlette:
     from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
     from starlette.routing import Route
 
+    def made(*fragments: Html, status: int = 200) -> Response:
+        """Fragments as they are now, with the version that they are of: an older answer may arrive later."""
+        return HTMLResponse("".join(one.text for one in fragments), status, {"x-version": str(desk.version)})
+
     async def first(request: Request) -> Response:
         return RedirectResponse("/open" if desk.table is None else "/roles", status_code=303)
 
@@ -84,14 +90,14 @@ def application(desk: Desk, changes: Callable[[], str]) -> Starlette:
     async def part(request: Request) -> Response:
         view, name = VIEWS.get(request.path_params["view"]), request.path_params["part"]
         if name == "bar":
-            return HTMLResponse(shell.bar(desk).text)
+            return made(shell.bar(desk))
         if view is None:
             return Response("There is no such page.", 404)
         if name == "main":
-            return HTMLResponse(shell.main(desk, view).text)
+            return made(shell.main(desk, view))
         if name not in view.parts or (view.needs_table and desk.history.policy is None):
             return Response("There is no such part.", 404)
-        return HTMLResponse(view.parts[name](desk).text)
+        return made(view.parts[name](desk))
 
     async def do(request: Request) -> Response:
         view = VIEWS.get(request.path_params["view"])
@@ -105,21 +111,23 @@ def application(desk: Desk, changes: Callable[[], str]) -> Starlette:
             if inspect.isawaitable(fragments):
                 fragments = await fragments
         except RothkoError as error:
-            return HTMLResponse(said(problem(str(error))).text, 422)
+            return made(said(problem(str(error))), status=422)
         found = [shell.main(desk, shows)] if fragments is None else list(fragments)
-        return HTMLResponse("".join(one.text for one in (*found, shell.bar(desk), said())))
+        return made(*found, shell.bar(desk), said())
 
     async def drop(request: Request) -> Response:
         name = unquote(request.headers.get("x-name", ""))
         try:
             await _dropped(desk, name, unquote(request.headers.get("x-for", "table")), request.stream())
         except RothkoError as error:
-            return HTMLResponse(said(problem(str(error))).text, 422)
+            return made(said(problem(str(error))), status=422)
         shows = VIEWS.get(request.headers.get("x-view", ""), VIEWS["open"])
-        return HTMLResponse(shell.main(desk, shows).text + shell.bar(desk).text + said().text)
+        return made(shell.main(desk, shows), shell.bar(desk), said())
 
     async def events(request: Request) -> Response:
-        return StreamingResponse(_events(desk), media_type="text/event-stream")
+        # A browser that connects again says by itself what it heard last.
+        seen = request.headers.get("last-event-id") or request.query_params.get("since", "")
+        return StreamingResponse(_events(desk, _version(seen)), media_type="text/event-stream")
 
     async def file(request: Request) -> Response:
         view = VIEWS.get(request.path_params["view"])
@@ -195,20 +203,26 @@ async def _dropped(desk: Desk, name: str, what: str, content: AsyncIterator[byte
     take(desk, rest, path)
 
 
-async def _events(desk: Desk) -> AsyncIterator[str]:
-    """Names of parts that have changed, as long as the page is open; several at once are told once."""
-    with desk.listening() as heard:
+async def _events(desk: Desk, seen: int) -> AsyncIterator[str]:
+    """Names of parts that have changed since a version, as long as the page is open; several at once are told once."""
+    with desk.listening() as bell:
         yield "retry: 500\n\n"
         while True:
+            if seen != desk.version:
+                names, seen = desk.changed_since(seen), desk.version
+                yield f"id: {seen}\ndata: {json.dumps(sorted(names))}\n\n"
+            bell.clear()
             try:
-                names = set(await asyncio.wait_for(heard.get(), AWAKE))
+                await asyncio.wait_for(bell.wait(), AWAKE)
             except TimeoutError:
                 yield ": awake\n\n"
-                continue
-            await asyncio.sleep(0.03)
-            while not heard.empty():
-                names |= set(heard.get_nowait())
-            yield f"data: {json.dumps(sorted(names))}\n\n"
+            else:
+                await asyncio.sleep(0.03)
+
+
+def _version(given: str) -> int:
+    """Of which version a page says it is; of none where nobody can read it."""
+    return int(given) if given.isascii() and given.isdecimal() and len(given) < 16 else -1
 
 
 def _about(file: File) -> dict[str, str]:
@@ -228,9 +242,13 @@ class Studio:
         0 for any that is free.
     ahead
         Whether the workers load what they need before it is needed.
+    keep_in
+        Where policies that are being edited are kept; None keeps them nowhere.
     """
 
-    def __init__(self, root: Path, *, port: int = 0, writes: bool = True, ahead: bool = True) -> None:
+    def __init__(
+        self, root: Path, *, port: int = 0, writes: bool = True, ahead: bool = True, keep_in: Path | None = None
+    ) -> None:
         need()
         self._folder, self._lock = private.make(Path(tempfile.gettempdir()), private.SPILL)
         self._owner = os.getpid()
@@ -241,7 +259,7 @@ class Studio:
             raise
         self._server: Any = None
         self._ahead = ahead
-        self.desk = Desk(root, self._folder, writes=writes)
+        self.desk = Desk(root, self._folder, writes=writes, kept=None if keep_in is None else Kept(keep_in))
         self.guard = Guard(application(self.desk, lambda: self.guard.changes), self.socket.getsockname()[1])
 
     async def serve(self, *, first: Table | None = None, ready: Callable[[str], Any] = lambda address: None) -> None:
@@ -352,7 +370,7 @@ def run(
     say
         Told the address once.
     """
-    studio = Studio(root, port=port, writes=writes)
+    studio = Studio(root, port=port, writes=writes, keep_in=unsaved.place())
 
     def ready(address: str) -> None:
         say(address)
@@ -361,7 +379,7 @@ def run(
 
     try:
         first = None if data is None else given_table(data)
-        with speaking_of_options(), contextlib.suppress(KeyboardInterrupt):
+        with speaking_of_fields(FIELDS), contextlib.suppress(KeyboardInterrupt):
             asyncio.run(studio.serve(first=first, ready=ready))
     finally:
         studio.close()

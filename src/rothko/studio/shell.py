@@ -10,6 +10,7 @@ from rothko.plots.palette import DARK, FIELDS, LIGHT, style
 from rothko.report.page import Html
 from rothko.studio.desk import Desk
 from rothko.studio.markup import act, element, joined, part
+from rothko.studio.views.start import offer
 from rothko.studio.views.view import View
 
 
@@ -25,7 +26,7 @@ def page(desk: Desk, views: Mapping[str, View], view: View, changes: str) -> str
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta name="color-scheme" content="light dark">'
-        f"{element('meta', name='studio', content=changes).text.removesuffix('</meta>')}"
+        f"{element('meta', name='studio', content=changes, data_version=desk.version).text.removesuffix('</meta>')}"
         f'<link rel="stylesheet" href="/static/studio.css"><link rel="icon" href="/static/mark.svg">'
         f"<title>{title}</title>"
         f'<script src="/static/studio.js" defer></script>'
@@ -48,9 +49,10 @@ def main(desk: Desk, view: View) -> Html:
     if view.needs_table and desk.history.policy is None:
         waits = desk.table is not None and desk.open_error is None
         told = "The table is being looked at." if waits else desk.open_error or "There is no table yet."
-        inner = element("p", told, " ", element("a", "Open a table", href="/open"), class_="lead")
+        words = element("p", told, " ", element("a", "Open a table", href="/open"), class_="lead")
+        inner = joined([element("h1", view.title), words])
     else:
-        inner = view.body(desk)
+        inner = joined([offer(desk), view.body(desk)])
     return element("main", inner, id="main", tabindex="-1")
 
 

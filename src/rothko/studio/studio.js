@@ -1,58 +1,102 @@
 // Swaps fragments that the server made, by their ids, and fetches parts again when an event names them.
 (function () {
   "use strict";
-  var secret = document.querySelector("meta[name=studio]").content;
+  var about = document.querySelector("meta[name=studio]"), secret = about.content;
   var view = document.body.dataset.view;
+  var GONE = "The studio does not answer: it may have been ended where it was started.";
   var trusted = window.trustedTypes ? trustedTypes.createPolicy("studio", { createHTML: function (s) { return s; } }) : null;
   function parsed(text) {
     return new DOMParser().parseFromString(trusted ? trusted.createHTML(text) : text, "text/html");
   }
 
   // ── fragments ──────────────────────────────────────────────────────────────────────────────────
-  function swap(text) {
-    var held = document.activeElement, id = held && held.id, from = held && held.selectionStart, to = held && held.selectionEnd;
+  var first = Number(about.dataset.version), versions = new WeakMap();  // of elements that were put in since
+  function version(element) {
+    var found = first;
+    for (; element; element = element.parentElement) found = Math.max(found, versions.get(element) || 0);
+    return found;
+  }
+  function overtaken(old, made) {  // answers come in any order: whether this one is older than what is there
+    return version(old) > made || Array.from(old.querySelectorAll("[id]")).some(function (e) { return versions.get(e) > made; });
+  }
+  function swap(text, made, sent) {
+    var held = document.activeElement, place = where(held), caret = held && [held.selectionStart, held.selectionEnd];
     var opened = Array.from(document.querySelectorAll("details[id][open]")).map(function (d) { return d.id; });
     Array.from(parsed(text).body.children).forEach(function (fresh) {
       var old = fresh.id && document.getElementById(fresh.id);
-      if (!old || old.isEqualNode(fresh)) return;
-      if (old.contains(held) && typing(held) && fresh.id !== "main") keep(held, fresh);
-      old.replaceWith(document.adoptNode(fresh));
+      if (!old) return;
+      if (fresh.id !== "said" && overtaken(old, made)) { heard([fresh.dataset.part || "page"], Infinity); return; }
+      if (!old.isEqualNode(fresh)) {
+        fresh = document.adoptNode(fresh);
+        carry(old, fresh, sent);
+        old.replaceWith(fresh);
+        old = fresh;
+      }
+      versions.set(old, made);
     });
     opened.forEach(function (one) { var d = document.getElementById(one); if (d) d.open = true; });
     tips(document);
-    var again = id && document.getElementById(id);
-    if (again && again !== document.activeElement) {
-      again.focus({ preventScroll: true });
-      try { if (from !== null) again.setSelectionRange(from, to); } catch (e) { /* numbers have no selection */ }
-    }
+    if (held && !held.isConnected) returned(place, caret);
+  }
+  // What is being written or chosen and was not sent stays, and so does the place of the keyboard.
+  function where(e) {
+    if (!e || e === document.body) return "";
+    if (e.id) return "#" + e.id;
+    var form = e.form, key = [e.tagName, e.name || "", /checkbox|radio|submit/.test(e.type) ? e.value : "", form ? "" : e.getAttribute("href") || e.textContent];
+    if (form) key.push(form.dataset.post, Array.from(form.querySelectorAll("[type=hidden]")).map(function (h) { return h.name + "=" + h.value; }).join());
+    return key.join("|");
+  }
+  function within(root) { return Array.from(root.querySelectorAll("input:not([type=hidden],[type=file]),select,textarea,button,a,summary,[tabindex]")); }
+  function changed(e) {
+    if (e.type === "checkbox" || e.type === "radio") return e.checked !== e.defaultChecked;
+    if (e.tagName === "SELECT") return Array.from(e.options).some(function (o) { return o.selected !== o.defaultSelected; });
+    return e.value !== e.defaultValue;
+  }
+  function carry(old, fresh, sent) {
+    var mine = within(old).filter(function (e) {
+      return /^(INPUT|SELECT|TEXTAREA)$/.test(e.tagName) && e.form && e.form !== sent && (e.form.dataset.live === undefined || e === document.activeElement && typing(e)) && changed(e);
+    });
+    if (!mine.length) return;
+    var theirs = new Map(within(fresh).map(function (e) { return [where(e), e]; }));
+    mine.forEach(function (e) {
+      var same = theirs.get(where(e));
+      if (!same || same.tagName !== e.tagName) return;
+      if (/checkbox|radio/.test(e.type)) same.checked = e.checked; else same.value = e.value;
+    });
+  }
+  function returned(place, caret) {
+    var again = place && within(document).find(function (e) { return where(e) === place; });
+    (again || document.getElementById("main")).focus({ preventScroll: true });
+    try { if (again && caret[0] !== null) again.setSelectionRange(caret[0], caret[1]); } catch (e) { /* numbers have no selection */ }
   }
   function typing(e) { return e && /^(INPUT|TEXTAREA)$/.test(e.tagName) && !/checkbox|radio|range|file/.test(e.type); }
-  function keep(held, fresh) {  // what is being written stays as it is
-    var same = held.id && fresh.querySelector("#" + CSS.escape(held.id));
-    if (same) same.value = held.value;
-  }
   function say(words) {
     var box = document.getElementById("said"), line = document.createElement("p");
     line.className = "problem"; line.textContent = words; box.replaceChildren(line);
   }
-  function post(to, body, headers) {
+  function madeOf(answer) { return Number(answer.headers.get("x-version")) || first; }
+  function post(to, body, headers, sent) {
     document.body.classList.add("busy");
     return fetch(to, {
       method: "POST", body: body, credentials: "same-origin",
       headers: Object.assign({ "X-Rothko-Studio": secret, "X-View": view }, headers || {})
     }).then(function (r) { return r.text().then(function (t) { return [r, t]; }); }).then(function (both) {
       var r = both[0], t = both[1];
-      if (r.ok || r.status === 422) swap(t); else say(t || "The studio does not answer.");
-      if (r.status === 422) { document.getElementById("said").scrollIntoView({ block: "nearest" }); refresh("main"); }
+      if (r.ok || r.status === 422) swap(t, madeOf(r), sent); else say(t || "The studio does not answer.");
+      if (r.status === 422) {
+        document.getElementById("said").scrollIntoView({ block: "nearest" });
+        document.querySelectorAll("form[data-live]").forEach(function (f) { f.reset(); });  // what was refused is not so
+        heard(["page"], Infinity);
+      }
       return r.ok;
-    }, function () { say("The studio does not answer: it may have been ended where it was started."); return false; })
+    }, function () { say(GONE); return false; })
       .finally(function () { document.body.classList.remove("busy"); });
   }
   function send(form, submitter) {
     var data = new FormData(form), body = new URLSearchParams();
     data.forEach(function (value, name) { if (typeof value === "string") body.append(name, value); });
     if (submitter && submitter.name) body.append(submitter.name, submitter.value);
-    return post(form.dataset.post, body);
+    return post(form.dataset.post, body, null, form);
   }
   document.addEventListener("submit", function (e) {
     if (!e.target.dataset.post) return;
@@ -72,11 +116,19 @@
     var copy = e.target.closest("[data-copy]");
     if (copy) { copied(copy, document.getElementById(copy.dataset.copy)); return; }
     var point = e.target.closest("[data-picks] svg a");
-    if (point) { e.preventDefault(); pick(point); }
+    if (point) { e.preventDefault(); pick(point); return; }
+    var field = e.target.closest("[data-fields] g[id$=-fields]>rect");
+    if (field) choose(field);
   });
   function pick(point) {
     var to = point.closest("[data-picks]").dataset.picks;
     post("/do/" + to, new URLSearchParams({ trial: point.getAttribute("href").replace("#trial-", "") }));
+  }
+  function choose(field) {
+    var of = field.closest("[data-fields]"), at = Array.prototype.indexOf.call(field.parentNode.children, field);
+    post("/do/" + of.dataset.fields, new URLSearchParams({ at: at, painted: of.dataset.painted })).then(function (done) {
+      if (done) document.getElementById("rows-of").scrollIntoView({ block: "nearest" });
+    });
   }
   function copied(button, from) {
     var words = from.textContent;
@@ -114,35 +166,48 @@
   });
 
   // ── events ─────────────────────────────────────────────────────────────────────────────────────
-  var wanted = new Set(), timer = null;
+  // The page says of which version it is, and hears what it missed since: before it listened, while the connection was
+  // lost, while it was hidden. A hidden page does not listen, for a browser opens few connections to one server.
+  var wanted = new Map(), timer = null, later = false;
   function refresh(name) {
     return fetch("/part/" + view + "/" + name, { credentials: "same-origin" }).then(function (r) {
-      return r.ok ? r.text().then(swap) : null;
-    }, function () { return null; });
+      return r.ok ? r.text().then(function (t) { swap(t, madeOf(r)); }) : null;
+    }).catch(function () { setTimeout(heard, 1000, [name === "main" ? "page" : name], Infinity); });
   }
   function fetchAll() {
     timer = null;
-    var names = Array.from(wanted); wanted.clear();
-    if (names.includes("page") || names.includes("policy")) {
-      if (names.includes("policy") && !names.includes("page") && typing(document.activeElement)) names = ["bar"];
-      else { refresh("main"); refresh("bar"); return; }
-    }
+    var names = wanted, main = document.getElementById("main");
+    wanted = new Map();
+    function behind(element, name) { return names.has(name) && version(element) < names.get(name); }
+    var whole = behind(main, "page") || behind(main, "policy");
+    if (whole && !(main.contains(document.activeElement) && typing(document.activeElement))) { refresh("main"); refresh("bar"); return; }
+    later = later || whole;
     document.querySelectorAll("[data-part]").forEach(function (part) {
-      var also = (part.dataset.also || "").split(" ");
-      if (names.includes(part.dataset.part) || names.some(function (n) { return also.includes(n); })) refresh(part.dataset.part);
+      var also = [part.dataset.part, "page", "policy"].concat((part.dataset.also || "").split(" "));
+      if (also.some(function (name) { return behind(part, name); })) refresh(part.dataset.part);
     });
   }
-  function heard(names) {
-    names.forEach(function (n) { wanted.add(n); });
+  function heard(names, told) {
+    names.forEach(function (n) { wanted.set(n, Math.max(told, wanted.get(n) || 0)); });
     if (timer === null) timer = setTimeout(fetchAll, 40);
   }
-  var lost = false, events = new EventSource("/events");
-  events.onmessage = function (e) { heard(JSON.parse(e.data)); };
-  events.onopen = function () {  // what was told between the page and now was told to nobody
-    if (lost || document.querySelector("main .waiting, main progress")) heard(["page"]);
-    if (lost) { lost = false; say(""); }
-  };
-  events.onerror = function () { lost = true; };
+  document.addEventListener("focusout", function () {  // what was held back while somebody wrote
+    if (later) { later = false; heard(["page"], Infinity); }
+  });
+  var events = null, last = first, silent = null, lost = false;
+  function listen() {
+    if (document.hidden) { if (events) { events.close(); events = null; } return; }
+    if (events && events.readyState !== EventSource.CLOSED) return;
+    events = new EventSource("/events?since=" + last);
+    events.onmessage = function (e) { last = Number(e.lastEventId); heard(JSON.parse(e.data), last); };
+    events.onopen = function () { clearTimeout(silent); if (lost) say(""); silent = null; lost = false; };
+    events.onerror = function () {
+      if (silent === null) silent = setTimeout(function () { lost = true; say(GONE); }, 3000);
+    };
+  }
+  document.addEventListener("visibilitychange", listen);
+  addEventListener("pageshow", listen);  // also a page that was left, and is gone back to
+  listen();
 
   // ── keys ───────────────────────────────────────────────────────────────────────────────────────
   document.addEventListener("keydown", function (e) {
@@ -161,6 +226,10 @@
   function tips(where) {
     where.querySelectorAll("svg :is(rect,circle,polygon)>title").forEach(function (t) {
       t.parentNode.setAttribute("data-tip", t.textContent); t.remove();
+    });
+    where.querySelectorAll("[data-chosen]").forEach(function (of) {
+      var field = of.querySelectorAll("g[id$=-fields]>rect")[Number(of.dataset.chosen)];
+      if (field) field.classList.add("chosen");
     });
   }
   document.addEventListener("pointermove", function (e) {

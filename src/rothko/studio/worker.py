@@ -24,13 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from rothko.errors import PrivacyWarning, RothkoError, lacks_memory
-from rothko.mistakes import speaking_of_options
+from rothko.mistakes import speaking_of_fields
+from rothko.studio.field_names import FIELDS
 from rothko.studio.jobs import JOBS, Telling
 
 OFTEN = 0.1
 """Seconds between two messages about the same stage."""
-POLITE = 5
-"""How much a worker stands back from the server, which must answer at once."""
 
 
 class WorkError(RothkoError):
@@ -57,6 +56,8 @@ class Worker:
 
     folder: Path
     """What the process may write to; removed when it is ended."""
+    polite: int = 0
+    """How far it stands back from others: nobody waits for each moment of what takes minutes."""
     _jobs: dict[int, _Job] = field(default_factory=dict)
     _process: Any = None
     _pipe: Connection | None = None
@@ -84,7 +85,7 @@ class Worker:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, str(self.folder)), daemon=True)
+        self._process = context.Process(target=serve, args=(theirs, str(self.folder), self.polite), daemon=True)
         self._process.start()
         theirs.close()
         self._pipe = ours
@@ -162,11 +163,11 @@ class Worker:
 # ── in the process ───────────────────────────────────────────────────────────────────────────────
 
 
-def serve(pipe: Connection, folder: str) -> None:
+def serve(pipe: Connection, folder: str, polite: int) -> None:
     """The process: take jobs until the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is told of Ctrl-C, and ends us
     with contextlib.suppress(OSError, AttributeError):
-        os.nice(POLITE)
+        os.nice(polite)
     os.environ["TMPDIR"] = folder  # whatever a library writes goes where it is removed
     warnings.simplefilter("always", PrivacyWarning)
     warnings.showwarning = _noted
@@ -177,7 +178,7 @@ def serve(pipe: Connection, folder: str) -> None:
             pipe.send(message)
 
     lanes: dict[str, queue.SimpleQueue[tuple[int, str, dict[str, Any]]]] = {}
-    with speaking_of_options():
+    with speaking_of_fields(FIELDS):
         while True:
             try:
                 number, lane, job, given = pipe.recv()

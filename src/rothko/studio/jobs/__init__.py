@@ -16,6 +16,7 @@ PLACES = {
     "numbers": "looking",
     "satisfies": "looking",
     "hierarchy": "trees",
+    "values": "trees",
     "loaded": "making",
     "make": "making",
     "compare": "making",

@@ -20,7 +20,7 @@ from rothko.metrics.risk import THRESHOLD
 from rothko.policy.policy import Policy
 from rothko.release.verify import open_table, with_long_lines
 from rothko.report import figures, page, public
-from rothko.report.painting import paint
+from rothko.report.painting import classes_painted, paint
 from rothko.report.released import Released, find_release, read_release
 from rothko.report.report import Drawn
 from rothko.report.steward import needed
@@ -83,9 +83,23 @@ def painting(telling: Telling, *, release: Path, x: str | None, y: str | None, b
     return page.hung(replace(found, name=name)).text
 
 
-def rows(telling: Telling, *, release: Path, where: Mapping[str, str], start: int = 0) -> Rows:
-    """Rows that show some texts in some columns."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A rectangle of a painting."""
+
+    at: int
+    x: str | None
+    y: str | None
+
+
+def rows(
+    telling: Telling, *, release: Path, where: Mapping[str, str], start: int = 0, place: Place | None = None
+) -> Rows:
+    """Rows that show some texts in some columns, and those of the classes that are painted at a place."""
     data, _ = find_release(release)
+    classes = None
+    if place is not None:
+        classes = classes_painted(_released(release), place.at, x=place.x, y=place.y)
     connection = duckdb.connect(":memory:")
 
     def found(longest: int) -> Rows:
@@ -97,14 +111,24 @@ def rows(telling: Telling, *, release: Path, where: Mapping[str, str], start: in
         if unknown:
             raise PolicyError(f"{unknown[0]!r} is no column of the release; {nearest(unknown[0], names)}")
         texts = [f"CAST(c{at} AS VARCHAR)" for at in range(len(names))]
-        wanted = " AND ".join(f"contains(lower({texts[names.index(name)]}), lower(?))" for name in where) or "TRUE"
-        given = list(where.values())
-        counted = connection.execute(f"SELECT count(*), count(*) FILTER ({wanted}) FROM released", given).fetchone()
+        wanted = [f"contains(lower({texts[names.index(name)]}), lower(?))" for name in where]
+        if classes is not None:
+            shown = [f"s{at}" for at in range(classes.num_columns)]
+            connection.register("painted", classes.rename_columns(shown))
+            alike = [
+                f"{texts[names.index(name)]} IS NOT DISTINCT FROM {one}"
+                for name, one in zip(classes.column_names, shown, strict=True)
+            ]
+            wanted.append(f"EXISTS (FROM painted WHERE {' AND '.join(alike)})")
+        which, given = " AND ".join(wanted) or "TRUE", list(where.values())
+        counted = connection.execute(
+            f"SELECT (SELECT count(*) FROM released), (SELECT count(*) FROM released WHERE {which})", given
+        ).fetchone()
         assert counted is not None
-        shown = connection.execute(
-            f"SELECT {', '.join(texts)} FROM released WHERE {wanted} LIMIT {SHOWN} OFFSET {int(start)}", given
+        some = connection.execute(
+            f"SELECT {', '.join(texts)} FROM released WHERE {which} LIMIT {SHOWN} OFFSET {int(start)}", given
         ).fetchall()
-        return Rows(tuple(names), tuple(shown), int(counted[1]), int(counted[0]))
+        return Rows(tuple(names), tuple(some), int(counted[1]), int(counted[0]))
 
     try:
         return with_long_lines(found)

@@ -14,11 +14,14 @@ from rothko.data.source.csv import CsvOptions
 from rothko.metrics.uniqueness import unique_share
 from rothko.policy.column_hierarchy import Found, hierarchy_of
 from rothko.policy.policy import Policy
+from rothko.privacy import KAnonymity
 from rothko.studio.jobs import Telling
 from rothko.studio.jobs.looking import columns_of
 
 SHOWN = 50
 """Values without a leaf that are shown."""
+LISTED = 300
+"""Values beside which something can be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,25 @@ class Seen:
     values: tuple[str, ...]
     """The first values in their order."""
     distinct: int
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of a column."""
+
+    values: tuple[str, ...]
+    """The first ones in their order, as text."""
+    counts: tuple[int, ...]
+    """How many records have each."""
+    distinct: int
+
+
+def values(telling: Telling, *, data: Any, policy: Policy, column: str, csv: CsvOptions | None = None) -> Values:
+    """The values of a column, to write something beside each."""
+    plain = policy.but(privacy=(KAnonymity(k=2),), workload=())  # which asks nothing of it
+    found = hierarchy_of(data, column, plain, HierarchySpec("flat"), csv=csv)
+    some = slice(0, LISTED)
+    return Values(tuple(found.values[some].to_pylist()), tuple(found.counts[some].tolist()), len(found.values))
 
 
 def hierarchy(telling: Telling, *, data: Any, policy: Policy, column: str, csv: CsvOptions | None = None) -> Seen:

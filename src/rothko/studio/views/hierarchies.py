@@ -8,15 +8,16 @@ from typing import Any
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.schema import Role
 from rothko.errors import InputError
+from rothko.policy.column import Column
 from rothko.policy.hierarchy_file import read_hierarchy, written_hierarchy
 from rothko.policy.yaml import value as read_value
-from rothko.report.page import Html, text
+from rothko.report.page import Html
 from rothko.studio import pruning
 from rothko.studio.desk import Desk, Fact
 from rothko.studio.edits import said_of
 from rothko.studio.jobs.trees import Seen
 from rothko.studio.markup import act, button, chosen, element, field, form, hidden, joined, part, problem, waiting
-from rothko.studio.sparks import share
+from rothko.studio.views import tree_drawn
 from rothko.studio.views.view import File, Fragments, Given, View
 
 KINDS = {
@@ -41,8 +42,6 @@ HELP = {
     "order": "every label, the first one first: none, primary, secondary",
 }
 """Kind → what is to be written."""
-CHILDREN, NODES = 60, 900
-"""Nodes that are shown below one, and in all."""
 
 
 def body(desk: Desk) -> Html:
@@ -102,23 +101,30 @@ def kind_of(desk: Desk, name: str) -> str:
 def _how(desk: Desk, name: str) -> Html:
     column = desk.policy.columns[name]
     kind = kind_of(desk, name)
-    written = ""
-    if column.order is not None:
-        written = ", ".join(column.order)
-    elif column.hierarchy is not None and kind not in ("tree", "auto", "flat", "csv"):
-        short = column.hierarchy.short()[kind]
-        written = short if isinstance(short, str) else ", ".join(map(str, short))
+    written = _written(column, kind)
+    looked_at, other = desk.notes.get("kind", ("", ""))
+    if looked_at == name and other in HELP and other != kind:
+        kind, written = other, ""
     options = [(one, words) for one, words in KINDS.items() if one != "tree" or kind == "tree"]
     if kind == "csv":
         options.append(("csv", "csv: a file"))
-    ways = form(
-        "hierarchies/set",
-        hidden(column=name),
-        chosen("kind", options, kind, label="Hierarchy", shown=True, id_="kind"),
-        field("value", written, label=HELP.get(kind, "needs nothing more"), size=26, id="value"),
-        field("weight", f"{column.weight:g}", label="Weight of its loss", kind="number", min=0.01, step="any"),
-        button("Set"),
-        class_="row",
+    ways = element(
+        "div",
+        form(
+            "hierarchies/kind",
+            hidden(column=name),
+            chosen("kind", options, kind, label="Hierarchy", shown=True, id_="kind"),
+            live=True,
+        ),
+        form(
+            "hierarchies/set",
+            hidden(column=name, kind=kind),
+            field("value", written, label=HELP[kind].capitalize(), size=26, id="value") if kind in HELP else None,
+            field("weight", f"{column.weight:g}", label="Weight of its loss", kind="number", min=0.01, step="any"),
+            button("Set"),
+            class_="row",
+        ),
+        class_="row kinds",
     )
     files = element(
         "div",
@@ -136,6 +142,16 @@ def _how(desk: Desk, name: str) -> Html:
         class_="files-of",
     )
     return element("section", element("h2", name), ways, files, id="how")
+
+
+def _written(column: Column, kind: str) -> str:
+    """What is written beside the kind of a hierarchy."""
+    if column.order is not None:
+        return ", ".join(column.order)
+    if column.hierarchy is None or kind not in HELP:
+        return ""
+    short = column.hierarchy.short()[kind]
+    return short if isinstance(short, str) else ", ".join(map(str, short))
 
 
 def _at(desk: Desk, name: str) -> int:
@@ -171,174 +187,10 @@ def tree(desk: Desk) -> Html:
     kind = kind_of(desk, name)
     return part(
         "tree",
-        _holes(name, seen),
-        _levels(seen),
-        _line(name, seen) if kind in ("line", "order") else None,
-        _nodes(desk, name, seen, kind),
-    )
-
-
-def _holes(name: str, seen: Seen) -> Html | None:
-    if not seen.lacking:
-        return None
-    some = [element("li", f"{value} ({count:,} records)") for value, count in seen.holes[:8]]
-    more = element("li", f"and {seen.lacking - len(some):,} more") if seen.lacking > len(some) else None
-    groups = [(label, "directly under *" if label == "*" else f"under {label}") for label in _groups(seen)[:200]]
-    return element(
-        "section",
-        element(
-            "p",
-            element("b", f"{seen.lacking:,} of {seen.distinct:,} values have no leaf. ", class_="no"),
-            "Nothing can be released until they do:",
-        ),
-        element("ul", *some, more),
-        form(
-            "hierarchies/fill",
-            hidden(column=name),
-            chosen("under", groups, "*", label="Put all of them", shown=True),
-            button("Put them there"),
-            class_="row",
-        ),
-        class_="note",
-    )
-
-
-def _groups(seen: Seen) -> list[str]:
-    parents = set(seen.hierarchy.parents.tolist())
-    return [label for at, label in enumerate(seen.hierarchy.labels) if at in parents or at == 0]
-
-
-def _levels(seen: Seen) -> Html | None:
-    if not seen.levels:
-        return None
-    rows = []
-    for at, level in enumerate(seen.levels):
-        words = (
-            "the values themselves" if at == 0 else "everything is *" if at == len(seen.levels) - 1 else f"level {at}"
-        )
-        unique = "–" if level.unique is None else f"{level.unique:.1%}"
-        rows.append(
-            element(
-                "tr",
-                element("th", words, scope="row"),
-                element("td", f"{level.labels:,}", class_="n"),
-                element("td", share(level.lost, f"{level.lost:.2f}", tone="warm")),
-                element("td", unique, class_="n"),
-            )
-        )
-    head = element(
-        "tr",
-        *(
-            element("th", one, scope="col", class_="n" if one in ("labels", "unique then") else None)
-            for one in ("all at", "labels", "information lost", "unique then")
-        ),
-    )
-    return element(
-        "section",
-        element("h3", "What a level costs"),
-        element(
-            "table", element("thead", head), element("tbody", *rows), class_="levels", aria_label="What a level costs"
-        ),
-        text(
-            "Unique then: the share of records that are unique by all quasi-identifiers, if this column were at "
-            "that level.",
-            faint=True,
-        ),
-    )
-
-
-def _line(name: str, seen: Seen) -> Html:
-    return text(
-        f"{seen.distinct:,} values lie on a line, which may be cut anywhere; a class publishes a range, or the "
-        f"set of its values. "
-        "Group some below, and it becomes a tree.",
-        faint=True,
-    )
-
-
-def _nodes(desk: Desk, name: str, seen: Seen, kind: str) -> Html:
-    labels = seen.hierarchy.labels
-    children: dict[int, list[int]] = {}
-    for at, parent in enumerate(seen.hierarchy.parents.tolist()):
-        children.setdefault(parent, []).append(at)
-    into = desk.notes.get("into", "*")
-    start = labels.index(into) if into in labels else 0
-    room = [NODES]
-
-    def node(at: int, depth: int) -> Html:
-        below = children.get(at, [])
-        room[0] -= 1
-        mark = (
-            element("input", type="checkbox", name="node", value=labels[at], aria_label=f"choose {labels[at]}")
-            if at
-            else None
-        )
-        words = element("span", labels[at], class_="label")
-        count = element("span", f"{seen.records[at]:,}", class_="faint n", title="records")
-        where = {"data_under": labels[at], "data_column": name} if below or not at else {}
-        line = element(
-            "span",
-            mark,
-            words,
-            count,
-            element("span", f"{len(below):,} below", class_="faint") if below else None,
-            class_="node",
-            draggable="true" if at else None,
-            data_node=labels[at] if at else None,
-            **where,
-        )
-        if not below:
-            return element("li", line)
-        shown = below[:CHILDREN] if room[0] > 0 else []
-        inner = [node(child, depth + 1) for child in shown if room[0] > 0]
-        if len(inner) < len(below):
-            inner.append(element("li", f"and {len(below) - len(inner):,} more ", class_="faint"))
-        opened = depth == 0 or (depth == 1 and len(children.get(start, [])) <= 12)
-        return element(
-            "li",
-            element("details", element("summary", line), element("ul", *inner), open=opened or None, id=f"node-{at}"),
-        )
-
-    groups = [(label, label) for label in _groups(seen)[:300]]
-    tools = element(
-        "div",
-        element(
-            "div",
-            field("name", label="Group what is chosen as", size=16, id="group-name"),
-            button("Group", name="do", value="group"),
-            button("Rename", name="do", value="rename"),
-            class_="row",
-        ),
-        element(
-            "div",
-            chosen("under", groups, "*", label="Move what is chosen below", shown=True),
-            button("Move", name="do", value="move"),
-            button("Ungroup", name="do", value="ungroup"),
-            button("Look into", name="do", value="into"),
-            class_="row",
-        ),
-        class_="tools",
-    )
-    up = act("hierarchies/up", "Show the whole tree", kind="small") if start else None
-    unused = (
-        text(f"{seen.unused:,} leaves do not occur in the table, which does no harm.", faint=True)
-        if seen.unused
-        else None
-    )
-    return element(
-        "section",
-        element("h3", "The tree"),
-        up,
-        form(
-            "hierarchies/edit",
-            hidden(column=name),
-            tools,
-            element("ul", node(start, 0), class_="tree"),
-            class_="editor",
-            id="editor",
-        ),
-        unused,
-        text("Choose nodes and use the buttons, or drag a node onto a group.", faint=True),
+        tree_drawn.holes(name, seen),
+        tree_drawn.levels(seen),
+        tree_drawn.line(name, seen) if kind in ("line", "order") else None,
+        tree_drawn.nodes(name, seen, desk.notes.get("into", "*")),
     )
 
 
@@ -364,6 +216,19 @@ def _given_column(desk: Desk, given: Given) -> str:
     return name
 
 
+def choose(desk: Desk, given: Given) -> Fragments:
+    """Another kind of hierarchy: at once where it needs nothing more, else when that is written."""
+    name, kind = _given_column(desk, given), given.one("kind")
+    if kind in HELP and kind not in (kind_of(desk, name), "mask"):
+        desk.notes["kind"] = (name, kind)
+        return None
+    desk.notes.pop("kind", None)
+    column = desk.policy.columns[name]
+    if kind == kind_of(desk, name):
+        return None
+    return change(desk, Given(column=[name], kind=[kind], value=[""], weight=[f"{column.weight:g}"]))
+
+
 def change(desk: Desk, given: Given) -> Fragments:
     """Another kind of hierarchy."""
     name, kind, written = _given_column(desk, given), given.one("kind", "line"), given.one("value")
@@ -382,6 +247,7 @@ def change(desk: Desk, given: Given) -> Fragments:
         inner: Any = written or "right" if kind == "mask" else read_value(f"[{written}]", where=f"the {kind} of {name}")
         told["hierarchy"] = {kind: inner}
     _put(desk, name, told, f"{name}: {kind}")
+    desk.notes.pop("kind", None)
     return None
 
 
@@ -485,7 +351,7 @@ VIEW = View(
     "hierarchies",
     "Hierarchies",
     body,
-    actions={"look": look, "up": up, "set": change, "edit": edit, "move": move, "fill": fill},
+    actions={"look": look, "up": up, "kind": choose, "set": change, "edit": edit, "move": move, "fill": fill},
     takes={"hierarchy": ((".csv", ".yaml", ".yml"), take_file)},
     parts={"tree": tree},
     files={"csv": _export(".csv"), "yaml": _export(".yaml")},

@@ -191,7 +191,7 @@ def comparison(desk: Desk) -> Html:
         element("th", "trial", scope="col"),
         element("th", "GCP", scope="col", class_="n"),
         element("th", "partition", scope="col", class_="n"),
-        element("th", "", scope="col"),
+        element("th", "policy", scope="col"),
     )
     table = element(
         "div",

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
-from rothko.data.schema import Role
-from rothko.errors import InputError
-from rothko.privacy import REQUIREMENTS
+from rothko.errors import InputError, RothkoError
+from rothko.policy.decided import method_for
+from rothko.policy.hierarchy_file import read_hierarchy
+from rothko.privacy import REQUIREMENTS, PAlpha, Requirement
 from rothko.report.page import Html, text
 from rothko.report.sentences import asked
 from rothko.studio.desk import Desk
 from rothko.studio.markup import act, button, chosen, element, field, form, hidden, joined, part, problem, waiting
+from rothko.studio.views import parameters
 from rothko.studio.views.view import Fragments, Given, View
 
-SLIDERS: dict[str, tuple[float, float, float]] = {
-    "k": (2, 100, 1),
-    "l": (2, 20, 1),
-    "p": (2, 20, 1),
-    "c": (0.5, 10, 0.5),
-    "t": (0.01, 1, 0.01),
-    "alpha": (0.01, 1, 0.01),
-}
-"""Parameter → from where to where it is slid, and in which steps; beyond that it is written."""
+MOST = 200
+"""Requirements whose cards are made anew when something was found."""
 PROTECTS = {
     "k-anonymity": "Against being found: whoever knows somebody's quasi-identifiers finds a class of at least k "
     "records, not one.",
@@ -40,23 +37,10 @@ PROTECTS = {
     "squared-error-diversity": "Against learning a number closely, counted over all records of a class.",
 }
 """Requirement → what it protects from."""
-FIRST = {"k": 10, "l": 3, "p": 3, "c": 3, "t": 0.2, "alpha": 0.5, "v": 1.0, "error": 1.0}
-"""What is asked for where one is added."""
-LETTERS = {
-    "k": "k: records of a class",
-    "l": "l: values",
-    "p": "p: values",
-    "c": "c: how much more frequent",
-    "t": "t: distance",
-    "alpha": "alpha: share of a class",
-    "v": "v: variance",
-    "error": "error: squared error",
-}
 
 
 def body(desk: Desk) -> Html:
     """The view."""
-    cards = [_card(desk, at, one) for at, one in enumerate(desk.policy.privacy)]
     return joined(
         [
             element("h1", "Requirements"),
@@ -66,7 +50,7 @@ def body(desk: Desk) -> Html:
                 "are released.",
                 class_="lead",
             ),
-            element("div", *cards, id="cards", class_="cards"),
+            cards(desk),
             _add(desk),
             _unprotected(desk),
             _suppression(desk),
@@ -75,17 +59,24 @@ def body(desk: Desk) -> Html:
     )
 
 
-def _card(desk: Desk, at: int, one: Any) -> Html:
-    sliders = [_slider(desk, at, one, name) for name in _letters(one)]
+def _card(desk: Desk, at: int, one: Requirement) -> Html:
     column = one.owner or one.column
     about = element("span", f"of {column}", class_="tag") if column else None
     return element(
         "section",
         element("h2", one.name, " ", about),
         element("p", asked(one), class_="sentence"),
-        form("requirements/set", hidden(at=at, name=one.name), *sliders, live=True, class_="sliders", id=f"asked-{at}"),
+        form(
+            "requirements/set",
+            hidden(at=at, name=one.name),
+            *parameters.controls(desk, at, one),
+            live=True,
+            class_="sliders",
+            id=f"asked-{at}",
+        ),
         element("p", PROTECTS[one.name], class_="faint"),
-        _over(desk, at, one),
+        parameters.groups_of(desk, at, one),
+        parameters.over_of(desk, at, one),
         satisfied(desk, at),
         act(
             "requirements/remove",
@@ -101,56 +92,13 @@ def _card(desk: Desk, at: int, one: Any) -> Html:
     )
 
 
-def _letters(one: Any) -> list[str]:
-    return [name for name in LETTERS if hasattr(one, name)]
-
-
-def _slider(desk: Desk, at: int, one: Any, name: str) -> Html:
-    value = getattr(one, name)
-    label = LETTERS[name]
-    if name not in SLIDERS:
-        return field(name, f"{value:g}", label=label, kind="number", step="any", min=0, id=f"{name}-{at}")
-    low, high, step = SLIDERS[name]
-    rows = desk.seen.draft.rows
-    if name == "k":
-        high = max(min(high, rows), value, 2)
-    high = max(high, value)
-    written = element(
-        "input",
-        type="number",
-        name=name,
-        value=f"{value:g}",
-        min=low,
-        step="any" if step < 1 else step,
-        aria_label=label,
-        data_with=f"{name}-{at}-range",
-        id=f"{name}-{at}",
-    )
-    slid = element(
-        "input",
-        type="range",
-        value=f"{value:g}",
-        min=low,
-        max=high,
-        step=step,
-        aria_label=f"{label}, slid",
-        data_with=f"{name}-{at}",
-        id=f"{name}-{at}-range",
-    )
-    return element("div", element("span", label), slid, written, class_="slider")
-
-
-def _over(desk: Desk, at: int, one: Any) -> Html | None:
-    if one.over is None:
-        return None
-    return element("p", f"Asked of {', '.join(one.over)} together.", class_="faint")
-
-
 def satisfied(desk: Desk, at: int) -> Html:
     """What the table holds of a requirement, as it is."""
     assert desk.table is not None
     name = f"satisfied-{at}"
     also = {"data_also": "satisfies"}
+    if at >= len(desk.policy.privacy):  # removed in another tab
+        return part(name, **also)
     if not desk.seen.exact:
         return part(name, waiting("All records are being read."), **also)
     fact = desk.fact(
@@ -167,11 +115,8 @@ def satisfied(desk: Desk, at: int) -> Html:
     if not fact.fresh:
         return part(name, waiting("Asking the table as it is."), **also)
     wanted = desk.policy.privacy[at]
-    found = [
-        one for one in fact.value if one.requirement.name == wanted.name and one.requirement.column == wanted.column
-    ]
-    if not found:
-        found = list(fact.value[at : at + 1])
+    # Where k is a number of people, both they and their records are told of, what is asked for first.
+    found = [one for one in fact.value if one.requirement == wanted] or list(fact.value[at : at + 1])
     lines = []
     for one in found[:1]:
         if one.holds:
@@ -194,8 +139,8 @@ def satisfied(desk: Desk, at: int) -> Html:
 
 
 def _add(desk: Desk) -> Html:
-    kinds = [(name, name) for name in REQUIREMENTS if name not in ("p-alpha",)]
     sensitive = [(name, name) for name in desk.policy.sensitive]
+    kinds = [(name, name) for name, kind in REQUIREMENTS.items() if sensitive or not parameters.needs_column(kind)]
     of = chosen("of", sensitive, None, label="of", shown=True) if sensitive else hidden(of="")
     return element(
         "section",
@@ -207,10 +152,28 @@ def _add(desk: Desk) -> Html:
             ),
             of,
             button("Add"),
+            element(
+                "details",
+                element("summary", "Over some quasi-identifiers alone"),
+                text(
+                    "Several requirements over different ones are kept each by itself by the method refine.", faint=True
+                ),
+                parameters.over_boxes(desk, None),
+                id="over-new",
+            ),
             class_="row",
         ),
         None if sensitive else text("No column is sensitive, so all that can be asked for is k-anonymity.", faint=True),
     )
+
+
+def _unfit(desk: Desk) -> Html | None:
+    """Why the method cannot hold what is asked for, where it cannot."""
+    try:
+        method_for(desk.policy, None, recoding=False).check(desk.policy)
+    except RothkoError as error:
+        return element("p", f"{error} ", element("a", "Choose another method", href="/purpose"), class_="note")
+    return None
 
 
 def _unprotected(desk: Desk) -> Html | None:
@@ -267,22 +230,72 @@ def _suppression(desk: Desk) -> Html:
     )
 
 
-def change(desk: Desk, given: Given) -> Fragments:
-    """Another number of a requirement."""
+def change(desk: Desk, given: Given) -> Fragments | Awaitable[Fragments]:
+    """Another number of a requirement, or another choice."""
     at, before = _asked(desk, given)
-    letters = {name: given.number(name) for name in _letters(before) if given.get(name)}
-    changed = replace(before, **letters)
-    _put(desk, at, changed, changed.describe())
-    return [_card_again(desk, at)]
+    if parameters.wants_values(before, given):
+        return _change_by_values(desk, given, before)
+    _put(desk, at, replace(before, **parameters.changes(before, given, ())))
+    return [cards(desk)]
 
 
-def _card_again(desk: Desk, at: int) -> Html:
+async def _change_by_values(desk: Desk, given: Given, before: Requirement) -> Fragments:
+    values = await _values(desk, str(before.column))
+    at, before = _asked(desk, given)
+    _put(desk, at, replace(before, **parameters.changes(before, given, values)))
+    return [cards(desk)]
+
+
+async def _values(desk: Desk, column: str) -> tuple[str, ...]:
+    """The values of a sensitive column; refused where there are too many to write something beside each."""
+    found = await desk.looks.ask("values", lane="slow", **parameters.asks_values(desk, column))
+    if found.distinct > len(found.values):
+        raise InputError(
+            f"{column} has {found.distinct:,} values, too many to group here; write the groups into the policy, and "
+            "load it in Open."
+        )
+    values: tuple[str, ...] = found.values
+    return values
+
+
+def cards(desk: Desk) -> Html:
+    """Everything that is asked for."""
     return element(
-        "div", *(_card(desk, i, one) for i, one in enumerate(desk.policy.privacy)), id="cards", class_="cards"
+        "div",
+        _unfit(desk),
+        element("div", *(_card(desk, i, one) for i, one in enumerate(desk.policy.privacy)), class_="cards"),
+        id="cards",
     )
 
 
-def _asked(desk: Desk, given: Given) -> tuple[int, Any]:
+def over(desk: Desk, given: Given) -> Fragments:
+    """Ask over other quasi-identifiers."""
+    at, before = _asked(desk, given)
+    _put(desk, at, replace(before, over=parameters.over_in(desk, given)))
+    return [cards(desk)]
+
+
+def groups(desk: Desk, given: Given) -> Fragments:
+    """Other groups of sensitive values."""
+    at, before = _asked(desk, given)
+    said = dict(zip(given.many("value"), (one.strip() for one in given.many("group")), strict=True))
+    _put(desk, at, replace(before, **parameters.grouped(before, said)))
+    return [cards(desk)]
+
+
+def take_groups(desk: Desk, rest: str, path: Path) -> None:
+    """Groups of sensitive values from a file that was dropped on the page."""
+    try:
+        at = Given(at=[rest]).whole("at", least=0)
+        if at >= len(desk.policy.privacy) or parameters.groups(desk.policy.privacy[at]) is None:
+            raise InputError("The requirements have changed since this page was made; look at them again.")
+        before = desk.policy.privacy[at]
+        _put(desk, at, replace(before, **parameters.grouped_by(before, read_hierarchy(path))))
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _asked(desk: Desk, given: Given) -> tuple[int, Requirement]:
     """The requirement that a form is about; another tab may have changed them since."""
     at, name = given.whole("at", least=0), given.one("name")
     if at >= len(desk.policy.privacy) or desk.policy.privacy[at].name != name:
@@ -290,26 +303,34 @@ def _asked(desk: Desk, given: Given) -> tuple[int, Any]:
     return at, desk.policy.privacy[at]
 
 
-def _put(desk: Desk, at: int, changed: Any, done: str) -> None:
+def _put(desk: Desk, at: int, changed: Requirement) -> None:
     privacy = list(desk.policy.privacy)
     privacy[at] = changed
-    desk.edit(desk.policy.but(privacy=tuple(privacy)), done)
+    desk.edit(desk.policy.but(privacy=tuple(privacy)), changed.describe())
 
 
-def add(desk: Desk, given: Given) -> Fragments:
+def add(desk: Desk, given: Given) -> Fragments | Awaitable[Fragments]:
     """Ask for one more."""
     name, of = given.one("name"), given.one("of")
     if name not in REQUIREMENTS:
         raise InputError(f"{name!r} is no requirement; there are {', '.join(REQUIREMENTS)}.")
-    known = {one.name for one in fields(REQUIREMENTS[name])}
-    values: dict[str, Any] = {letter: value for letter, value in FIRST.items() if letter in known}
-    if name != "k-anonymity":
-        if of not in desk.policy.columns or desk.policy.columns[of].role is not Role.SENSITIVE:
-            raise InputError(f"{name} is asked of a sensitive column; give the role to one first.")
-        values["of"] = of
-    made = REQUIREMENTS[name](**values)
-    if any(one.name == name and one.column == made.column for one in desk.policy.privacy):
-        raise InputError(f"{made.name}{f' of {of}' if made.column else ''} is asked for already; change its numbers.")
+    kind = REQUIREMENTS[name]
+    if parameters.needs_column(kind) and of not in desk.policy.sensitive:
+        raise InputError(f"{name} is asked of a sensitive column; give the role to one first.")
+    return _add_by_values(desk, given, of) if kind is PAlpha else _added(desk, given, of, ())
+
+
+async def _add_by_values(desk: Desk, given: Given, of: str) -> Fragments:
+    return _added(desk, given, of, await _values(desk, of))
+
+
+def _added(desk: Desk, given: Given, of: str, values: Sequence[str]) -> Fragments:
+    made = parameters.begun(REQUIREMENTS[given.one("name")], of, parameters.over_in(desk, given), values)
+    if any((one.name, one.column, one.over) == (made.name, made.column, made.over) for one in desk.policy.privacy):
+        raise InputError(
+            f"{made.name}{f' of {of}' if made.column else ''} is asked for already; change its numbers, or ask for it "
+            "over other quasi-identifiers."
+        )
     desk.edit(desk.policy.but(privacy=(*desk.policy.privacy, made)), f"ask for {made.describe()}")
     return None
 
@@ -332,10 +353,20 @@ def suppress(desk: Desk, given: Given) -> Fragments:
     return None
 
 
+PARTS = {"satisfied": satisfied, "groups": parameters.editor}
+"""Of each requirement."""
 VIEW = View(
     "requirements",
     "Requirements",
     body,
-    actions={"set": change, "add": add, "remove": remove, "suppress": suppress},
-    parts={f"satisfied-{at}": lambda desk, at=at: satisfied(desk, at) for at in range(20)},  # type: ignore[misc]
+    actions={
+        "set": change,
+        "over": over,
+        "groups": groups,
+        "add": add,
+        "remove": remove,
+        "suppress": suppress,
+    },
+    takes={"groups": ((".csv", ".yaml", ".yml"), take_groups)},
+    parts={f"{name}-{at}": partial(made, at=at) for name, made in PARTS.items() for at in range(MOST)},
 )

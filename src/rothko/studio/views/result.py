@@ -4,10 +4,14 @@ k beside it.
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+
 from rothko.errors import InputError
 from rothko.policy.varied import varied
 from rothko.report.page import Html, text
 from rothko.studio.desk import Desk, Run
+from rothko.studio.jobs.made import Place
 from rothko.studio.markup import act, button, chosen, element, field, form, joined, part, problem, strict, waiting
 from rothko.studio.views.running import stages
 from rothko.studio.views.view import Fragments, Given, View
@@ -55,8 +59,8 @@ def body(desk: Desk) -> Html:
                     _ask_what_if(desk, run),
                 ]
             ),
-            told_of(desk),
             element("section", element("h2", "Released rows"), _filter(desk, run), rows(desk), id="rows-of"),
+            told_of(desk),
             element(
                 "section",
                 element("h2", "Each column, before and after"),
@@ -76,6 +80,20 @@ def _no_painting() -> Html:
 
 
 # ── the painting ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Painted:
+    """What a painting is of: a run, and what it is painted over."""
+
+    run: int
+    x: str | None
+    y: str | None
+
+    @property
+    def word(self) -> str:
+        """By which a page names it."""
+        return json.dumps([self.run, self.x, self.y])
 
 
 def _painted(desk: Desk) -> dict[str, str]:
@@ -117,7 +135,14 @@ def _canvas(desk: Desk, run: Run, name: str) -> Html:
     if fact.value is None:
         return waiting("Painting.")
     inner = strict(Html(fact.value))
-    return element("div", inner, class_="stale" if not fact.fresh else None)
+    if not fact.fresh:
+        return element("div", inner, class_="stale")
+    if name != "painting":
+        return element("div", inner)
+    here = Painted(run.number, *sides)
+    place = desk.notes.get("place")
+    chosen_at = place[1] if place is not None and place[0] == here else None
+    return element("div", inner, data_fields="result/class", data_painted=here.word, data_chosen=chosen_at)
 
 
 def paint(desk: Desk, given: Given) -> Fragments:
@@ -182,7 +207,7 @@ def what_if(desk: Desk) -> Html:
     ]
     head = element(
         "tr",
-        element("th", "", scope="col"),
+        element("th", "release", scope="col"),
         element("th", "now", scope="col", class_="n"),
         element("th", f"if {other.why}", scope="col", class_="n"),
     )
@@ -283,14 +308,21 @@ def _filter(desk: Desk, run: Run) -> Html:
     )
 
 
+def _place(desk: Desk, run: Run) -> Place | None:
+    """The rectangle whose rows are shown, where one was chosen in the painting of this release."""
+    found: tuple[Painted, int] | None = desk.notes.get("place")
+    if found is None or found[0].run != run.number:
+        return None
+    return Place(found[1], found[0].x, found[0].y)
+
+
 def rows(desk: Desk) -> Html:
     """Released rows."""
     run = desk.made
     assert run is not None
-    where, start = desk.notes.get("where", {}), desk.notes.get("start", 0)
-    fact = desk.fact(
-        "rows", "rows", (run.number, tuple(where.items()), start), release=run.release, where=where, start=start
-    )
+    where, start, place = desk.notes.get("where", {}), desk.notes.get("start", 0), _place(desk, run)
+    key = (run.number, tuple(where.items()), start, place)
+    fact = desk.fact("rows", "rows", key, release=run.release, where=where, start=start, place=place)
     if fact.error:
         return part("rows", problem(fact.error))
     if fact.value is None:
@@ -302,6 +334,16 @@ def rows(desk: Desk) -> Html:
     caption = f"{start + 1:,} to {last:,} of {found.found:,} rows" if found.rows else "No row shows that"
     if found.found < found.all:
         caption += f", of {found.all:,} in all"
+    chosen_class = (
+        element(
+            "p",
+            "Rows of what was chosen in the painting. ",
+            act("result/class", "Show all rows", kind="small", values={"at": "", "painted": ""}),
+            class_="sentence",
+        )
+        if place is not None
+        else None
+    )
     table = element(
         "table", element("caption", caption), element("thead", head), element("tbody", *lines), class_="rows"
     )
@@ -313,6 +355,7 @@ def rows(desk: Desk) -> Html:
     )
     return part(
         "rows",
+        chosen_class,
         element("div", table, class_="scroll tall", tabindex="0", role="region", aria_label="Released rows"),
         pages,
         class_=None if fact.fresh else "stale",
@@ -324,6 +367,24 @@ def narrow(desk: Desk, given: Given) -> Fragments:
     column, wanted = given.one("column"), given.one("text")
     desk.notes["where"], desk.notes["start"] = ({column: wanted} if wanted else {}), 0
     return [rows(desk)]
+
+
+def choose(desk: Desk, given: Given) -> Fragments:
+    """Show the rows of a rectangle of the painting, or of all."""
+    run = desk.made
+    if run is None:
+        raise InputError("There is no release yet; make one first.")
+    desk.notes["start"] = 0
+    if not given.one("at"):
+        desk.notes.pop("place", None)
+        return [rows(desk), painting(desk)]
+    now = _painted(desk)
+    sides = [now[side] if now[side] in run.policy.quasi_identifiers else None for side in ("x", "y")]
+    here = Painted(run.number, *sides)
+    if given.one("painted") != here.word:
+        raise InputError("The painting has changed since this page was made; look at it again.")
+    desk.notes["place"] = (here, given.whole("at", least=0))
+    return [rows(desk), painting(desk)]
 
 
 def turn(desk: Desk, given: Given) -> Fragments:
@@ -359,6 +420,14 @@ VIEW = View(
     "result",
     "Result",
     body,
-    actions={"paint": paint, "if": ask_if, "take": take, "cancel": cancel, "filter": narrow, "page": turn},
+    actions={
+        "paint": paint,
+        "if": ask_if,
+        "take": take,
+        "cancel": cancel,
+        "filter": narrow,
+        "class": choose,
+        "page": turn,
+    },
     parts={"painting": painting, "whatif": what_if, "told": told_of, "rows": rows, "columns": columns},
 )

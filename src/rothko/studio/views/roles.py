@@ -37,7 +37,7 @@ def body(desk: Desk) -> Html:
     )
     rows = [row(desk, one) for one in desk.seen.draft.proposals]
     heads = ["column", "role", "values", "distinct", "why this is proposed"]
-    head = element("tr", *(element("th", one, scope="col") for one in heads))
+    head = element("tr", *(element("th", one, scope="col", class_="n" if one == "distinct" else None) for one in heads))
     table = element(
         "table",
         element("caption", "Columns and their roles"),
@@ -61,6 +61,7 @@ def body(desk: Desk) -> Html:
                 element("aside", numbers(desk), aria_label="How far people can be told apart"),
                 class_="beside",
             ),
+            element("p", element("a", "Next: hierarchies", href="/hierarchies", class_="go")),
         ]
     )
 
@@ -74,7 +75,7 @@ def waiting_line(desk: Desk) -> Html:
         f"{waits} of {len(desk.policy.columns)} columns wait for you: look at them, and agree or choose another role."
     )
     words = "Agree to all" if waits > 1 else "Agree"
-    agrees = act("roles/agree", words, about="Agree to every role", values={"column": "*"}, kind="quiet")
+    agrees = act("roles/agree", words, about=f"{words}: every role is right", values={"column": "*"}, kind="quiet")
     return element("div", element("p", told, class_="lead"), agrees, id="waits")
 
 
@@ -178,7 +179,7 @@ def _told(desk: Desk, found: Numbers) -> list[Html]:
         ]
         head = element(
             "tr",
-            element("th", "", scope="col"),
+            element("th", "column", scope="col"),
             element("th", "fewer unique without it", scope="col"),
             element("th", "unique by it alone", scope="col", class_="n"),
         )

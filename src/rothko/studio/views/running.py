@@ -11,6 +11,7 @@ from rothko.mistakes import some_of
 from rothko.report.page import Html, text, tiles
 from rothko.report.sentences import sentences
 from rothko.studio.desk import Desk, Run
+from rothko.studio.field_names import FIELDS
 from rothko.studio.markup import act, button, chosen, element, field, form, joined, part, problem
 from rothko.studio.views.view import Fragments, Given, View
 
@@ -39,6 +40,7 @@ def body(desk: Desk) -> Html:
                 element("ul", *(element("li", one) for one in sentences(desk.policy))),
                 open=desk.run is None or None,
                 class_="more",
+                id="sentences",
             ),
             ask(desk),
             progress(desk),
@@ -65,7 +67,7 @@ def ask(desk: Desk) -> Html:
     inner = form(
         "run/make",
         chosen("engine", engines, options.get("engine") or desk.policy.engine.name, label="Engine", shown=True),
-        field("memory", options.get("memory") or "", label="Memory, at most", placeholder="what is free", size=12),
+        field("memory", options.get("memory") or "", label=FIELDS["--memory"], placeholder="what is free", size=12),
         field("seed", str(options.get("seed", 0)), label="Seed", kind="number", min=0, size=8),
         button("Make the release", kind="go", disabled=desk.makes_now or None, id="make"),
         class_="row",

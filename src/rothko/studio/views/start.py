@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rothko.data.schema import WrittenType
-from rothko.data.source.csv import CsvOptions
 from rothko.data.source.database.url import is_database, read_address, shown
-from rothko.data.source.formats import FORMATS
+from rothko.data.source.formats import FORMATS, ending_of
 from rothko.errors import InputError, PolicyError
-from rothko.policy.input import InputForm
 from rothko.policy.policy import Policy
-from rothko.policy.spelling import COMMA, POINT
 from rothko.report.page import Html, bullets, text
 from rothko.studio.desk import Desk, Table
-from rothko.studio.edits import said_of
-from rothko.studio.markup import act, button, chosen, element, field, form, hidden, joined, part, problem, waiting
+from rothko.studio.markup import act, button, element, field, form, joined, part, problem, waiting
 from rothko.studio.sparks import spark
+from rothko.studio.views import how_read
 from rothko.studio.views.view import Fragments, Given, View
 
 ENDINGS = tuple(ending for known in FORMATS for ending in known.endings)
@@ -32,9 +28,6 @@ EXAMPLES = {
     "patients": "2,000 patients of a hospital: names, dates of birth, zips, diagnoses, costs",
     "census": "5,000 people of a census: ages, countries, education, work, occupations",
 }
-FORMED = re.compile(r"type: \{(date|timestamp): '([^']+)'\}")
-"""A reading of dates, as the reason of a proposal offers it."""
-SIGNS = {"%d": "day", "%m": "month", "%Y": "year", "%H": "hour", "%M": "minute", "%S": "second"}
 
 
 def given_table(data: str, label: str | None = None) -> Table:
@@ -56,7 +49,10 @@ def body(desk: Desk) -> Html:
         ]
         return joined([*head, _ways(desk)])
     return joined(
-        [_seen(desk), element("details", element("summary", "Open another table"), _ways(desk), class_="more")]
+        [
+            _seen(desk),
+            element("details", element("summary", "Open another table"), _ways(desk), class_="more", id="another"),
+        ]
     )
 
 
@@ -103,6 +99,7 @@ def _ways(desk: Desk) -> Html:
         button("Open"),
         class_="row",
     )
+    others = text("or sqlite:///clinic.db?table=visits, duckdb:///clinic.duckdb?table=visits", faint=True)
     examples = element(
         "ul",
         *(
@@ -129,7 +126,7 @@ def _ways(desk: Desk) -> Html:
     )
     return element(
         "div",
-        element("section", element("h2", "Your file"), drop, policy, by_path, address),
+        element("section", element("h2", "Your file"), drop, policy, by_path, address, others),
         element(
             "section", element("h2", f"In {desk.root.name or desk.root}"), here, element("h2", "An example"), examples
         ),
@@ -143,14 +140,19 @@ def files_below(root: Path) -> Iterator[tuple[str, str]]:
     for folder, folders, names in os.walk(root):
         depth = len(Path(folder).relative_to(root).parts)
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_"))) if depth < DEEP else []
-        for name in sorted(names):
-            path = Path(folder) / name
-            if name.startswith(".") or not name.lower().endswith(ENDINGS) or path.is_symlink():
-                continue
+        tables = [Path(folder) / name for name in sorted(names) if _is_offered(Path(folder) / name)]
+        if depth and len(tables) > 1 and len({ending_of(path) for path in tables}) == 1:
+            yield f"{tables[0].parent.relative_to(root).as_posix()}/", f"{len(tables):,} files as one table"
+            count += 1
+        for path in tables:
             yield path.relative_to(root).as_posix(), _size(path)
             count += 1
             if count > LISTED:
                 return
+
+
+def _is_offered(path: Path) -> bool:
+    return not path.name.startswith(".") and path.name.lower().endswith(ENDINGS) and not path.is_symlink()
 
 
 def _size(path: Path) -> str:
@@ -254,7 +256,7 @@ def _seen(desk: Desk) -> Html:
     assert desk.table is not None
     head = element("h1", desk.table.shown)
     if desk.open_error is not None:
-        return joined([head, problem(desk.open_error), _reading(desk)])
+        return joined([head, problem(desk.open_error), how_read.reading(desk)])
     seen = desk.seen
     if seen is None:
         return joined([head, part("seen", waiting("The first records are being read."))])
@@ -269,65 +271,12 @@ def _seen(desk: Desk) -> Html:
         element("p", told, class_="lead"),
         None if seen.exact else waiting("All records are being looked at."),
     ]
-    blocks += [_asks(desk), _columns(desk), _preview(seen)]
+    blocks += [how_read.asks(desk), _columns(desk), _preview(seen)]
     if draft.notes:
         blocks.append(element("section", element("h2", "What to know about it"), bullets(draft.notes)))
-    blocks.append(_reading(desk))
+    blocks += [how_read.reading(desk), how_read.missing(desk)]
     go = element("p", element("a", "Next: the roles of its columns", href="/roles", class_="go"))
     return joined([*blocks, go])
-
-
-def _asks(desk: Desk) -> Html | None:
-    """Forms that can be read in several ways, to be settled here."""
-    asked = []
-    for one in desk.seen.draft.proposals:
-        forms = FORMED.findall(one.why)
-        now = desk.policy.columns[one.name].type
-        if forms:
-            options = [("", "leave it as text"), *((f"{kind}|{how}", _spelled(how)) for kind, how in forms)]
-            value = f"{now}|{now.form}" if isinstance(now, WrittenType) else ""
-            asked.append(
-                form(
-                    "open/dates",
-                    hidden(column=one.name),
-                    chosen("form", options, value, label=f"How the dates of {one.name} are written", shown=True),
-                    live=True,
-                    class_="row",
-                )
-            )
-    numbers = [one.name for one in desk.seen.draft.proposals if COMMA in one.why or POINT in one.why]
-    if numbers:
-        options = [
-            ("", "leave them as they are read"),
-            (",|", "a comma before decimals: 1,5"),
-            (".|,", "a comma between thousands: 1,500"),
-            (",|.", "a point between thousands: 1.500"),
-        ]
-        now_form = desk.policy.input
-        value = f"{now_form.decimal or '.'}|{now_form.thousands or ''}"
-        asked.append(
-            form(
-                "open/numbers",
-                joined(hidden(column=name) for name in numbers),
-                chosen(
-                    "form",
-                    options,
-                    value if value != ".|" else "",
-                    label=f"How the numbers of {', '.join(numbers[:4])} are written",
-                    shown=True,
-                ),
-                live=True,
-                class_="row",
-            )
-        )
-    if not asked:
-        return None
-    return element("section", element("h2", "How are these written?"), *asked, class_="note asks")
-
-
-def _spelled(how: str) -> str:
-    """A form of dates in words: day.month.year."""
-    return re.sub("%[dmYHMS]", lambda found: SIGNS[found[0]], how)
 
 
 def _columns(desk: Desk) -> Html:
@@ -388,95 +337,50 @@ def _preview(seen: Any) -> Html:
     )
 
 
-def _reading(desk: Desk) -> Html:
-    """How a text file is read, where the sniffer errs."""
-    assert desk.table is not None
-    now = desk.table.csv or CsvOptions()
-    header = "" if now.header is None else "yes" if now.header else "no"
-    inner = form(
-        "open/read",
-        field(
-            "delimiter",
-            "tab" if now.delimiter == "\t" else now.delimiter or "",
-            label="Delimiter",
-            placeholder="found",
-            size=6,
-        ),
-        field("quote", now.quote or "", label="Quote", placeholder="found", size=4),
-        field("encoding", now.encoding or "", label="Encoding", placeholder="found", size=10),
-        chosen("header", [("", "found"), ("yes", "names"), ("no", "a record")], header, label="First line", shown=True),
-        chosen(
-            "decimal",
-            [("", "found"), (".", "point"), (",", "comma")],
-            now.decimal or "",
-            label="Before decimals",
-            shown=True,
-        ),
-        field("sheet", now.sheet or "", label="Sheet", placeholder="first", size=8),
-        button("Read it again"),
-        class_="row",
-    )
-    return element(
-        "details",
-        element("summary", "How the file is read"),
-        inner,
-        class_="more",
-        open=desk.open_error is not None or None,
-    )
-
-
-def read(desk: Desk, given: Given) -> Fragments:
-    """Read the file in another form."""
-    if desk.table is None:
-        raise InputError("There is no table yet; open one first.")
-    said: dict[str, Any] = {
-        name: given.one(name) or None for name in ("delimiter", "quote", "encoding", "decimal", "sheet")
-    }
-    header = {"yes": True, "no": False}.get(given.one("header"))
-    form_of = InputForm(**{**said, "header": header})
-    desk.open(Table(desk.table.data, desk.table.shown, desk.table.dropped, form_of.options()))
-    return None
-
-
-def dates(desk: Desk, given: Given) -> Fragments:
-    """Settle how the dates of a column are written."""
-    name = given.one("column")
-    kind, _, how = given.one("form").partition("|")
-    if name not in desk.policy.columns:
-        raise InputError(f"There is no column {name!r}.")
-    column = desk.policy.columns[name]
-    changed = type(column)(**{**said_of(column), "type": {kind: how} if how else "text"})
-    confirm = tuple(one for one in desk.policy.confirm if one != name)
-    desk.edit(desk.policy.but(columns=desk.policy.columns | {name: changed}, confirm=confirm), f"dates of {name}")
-    return None
-
-
-def numbers(desk: Desk, given: Given) -> Fragments:
-    """Settle how numbers are written."""
-    decimal, _, thousands = given.one("form").partition("|")
-    policy = desk.policy
-    columns = dict(policy.columns)
-    for name in given.many("column"):
-        before = said_of(columns[name])
-        columns[name] = type(columns[name])(**{**before, "type": "number" if given.one("form") else "auto"})
-    told = {**{key: getattr(policy.input, key) for key in InputForm.model_fields}, "thousands": thousands or None}
-    told["decimal"] = "," if decimal == "," else None
-    confirm = tuple(one for one in policy.confirm if one not in given.many("column"))
-    desk.edit(policy.but(columns=columns, input=InputForm(**told), confirm=confirm), "how numbers are written")
-    return None
-
-
 def undo(desk: Desk, given: Given) -> Fragments:
     """One step back."""
-    desk.history.move(-1)
-    desk.tell("policy")
+    desk.move(-1)
     return None
 
 
 def redo(desk: Desk, given: Given) -> Fragments:
     """One step forward."""
-    desk.history.move(1)
-    desk.tell("policy")
+    desk.move(1)
+    return None
+
+
+def offer(desk: Desk) -> Html | None:
+    """What was being edited for this table when the studio ended, to go on with or to forget."""
+    found = desk.offered
+    if found is None:
+        return None
+    when = time.strftime("%d %B %Y, %H:%M", time.localtime(found.when))
+    return element(
+        "section",
+        element("p", f"A policy for this table was being edited when the studio ended ({when}), and was not saved."),
+        element(
+            "div",
+            act("open/go-on", "Go on with it", kind="quiet"),
+            act("open/forget", "Forget it", kind="quiet"),
+            class_="row",
+        ),
+        class_="note",
+    )
+
+
+def go_on(desk: Desk, given: Given) -> Fragments:
+    """Go on with what was being edited when the studio ended."""
+    if desk.offered is None:
+        raise InputError("Nothing was kept for this table.")
+    found, desk.offered = desk.offered, None
+    load(desk, found.policy, "the policy that was kept")
+    desk.tell("page")
+    return None
+
+
+def forget(desk: Desk, given: Given) -> Fragments:
+    """Forget what was being edited when the studio ended."""
+    desk.forget_kept()
     return None
 
 
@@ -488,11 +392,14 @@ VIEW = View(
         "path": open_path,
         "address": open_address,
         "example": open_example,
-        "read": read,
-        "dates": dates,
-        "numbers": numbers,
+        "read": how_read.read,
+        "dates": how_read.dates,
+        "numbers": how_read.numbers,
+        "missing": how_read.set_missing,
         "undo": undo,
         "redo": redo,
+        "go-on": go_on,
+        "forget": forget,
     },
     takes={"table": (ENDINGS, take_table), "policy": ((".yaml", ".yml"), take_policy)},
     needs_table=False,

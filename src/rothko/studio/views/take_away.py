@@ -172,6 +172,13 @@ def _policy(desk: Desk) -> Html:
         element("p", element("a", "Download policy.yaml", href="/file/take-away/policy", download="policy.yaml")),
         keep,
         text("It can be loaded again in Open, and is all that the command line needs.", faint=True),
+        text(
+            f"Until it is saved it is kept in {desk.kept.folder}, for you alone and for a month at most, so that you "
+            "can go on with it when the studio has ended.",
+            faint=True,
+        )
+        if desk.kept is not None
+        else None,
     )
 
 
@@ -183,6 +190,7 @@ def save_policy(desk: Desk, given: Given) -> Fragments:
     with staging(claim) as stage:
         stage.write(path, desk.policy.dump())
         stage.commit()
+    desk.forget_kept()
     return [element("div", element("p", f"Saved: {path.relative_to(desk.root).as_posix()}"), id="said", role="status")]
 
 
