@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -60,6 +61,18 @@ def told(address: str, *statements: str) -> list[Any]:
         for statement in statements:
             cursor.execute(statement)  # type: ignore[arg-type]
         return cursor.fetchall() if cursor.description else []
+
+
+def copied_hash(address: str, query: str) -> str:
+    """The SHA-256 of what ``COPY`` of a query writes, as ``psql`` and ``sha256sum`` would have it."""
+    import psycopg
+
+    found = hashlib.sha256()
+    asked: Any = f"COPY ({query}) TO STDOUT"
+    with psycopg.connect(address) as connection, connection.cursor() as cursor, cursor.copy(asked) as lines:
+        for line in lines:
+            found.update(line)
+    return found.hexdigest()
 
 
 def _create(sql: Any, cursor: Any, name: str, table: pa.Table) -> None:

@@ -85,8 +85,8 @@ def anonymize(
     Parameters
     ----------
     data
-        A path (CSV, TSV, Parquet, Arrow), a folder or a pattern of such files, here or in an object store
-        (``"s3://bucket/visits/2026-*.parquet"``), the address of a table in a database
+        A path (CSV, TSV, Parquet, Arrow), a folder or a pattern of such files, or a list of them, here or in an object
+        store (``"s3://bucket/visits/2026-*.parquet"``), the address of a table in a database
         (``"postgresql://ann@host/clinic?table=visits"``), a pandas, Polars or Arrow table, a DuckDB relation, a dict of
         arrays, a Spark DataFrame; with ``engine="spark"`` also an address or the name of a table that Spark reads.
     policy

@@ -110,6 +110,8 @@ _IN_PYTHON = {
 """Options that are not simply a keyword of the same name."""
 _options = False
 """Whether this process speaks of options: it was started from the command line."""
+_fields: Mapping[str, str] | None = None
+"""Option → what its field in a page is called, where this process speaks to somebody who looks at pages."""
 
 
 @contextmanager
@@ -123,8 +125,19 @@ def speaking_of_options() -> Iterator[None]:
         _options = before
 
 
+@contextmanager
+def speaking_of_fields(fields: Mapping[str, str]) -> Iterator[None]:
+    """Say what to write as fields of a page; what has none is said to be an option of the command line."""
+    global _fields
+    before, _fields = _fields, fields
+    try:
+        yield
+    finally:
+        _fields = before
+
+
 def said(option: str, value: object = None, *, within: str = "") -> str:
-    """How a person gives an option: as such on the command line, as a keyword in Python.
+    """How a person gives an option: as such on the command line, as a keyword in Python, as a field of a page.
 
     Parameters
     ----------
@@ -142,7 +155,15 @@ def said(option: str, value: object = None, *, within: str = "") -> str:
     >>> with speaking_of_options():
     ...     said("--spill-dir"), said("--keep", ["age", "sex"]), said("--header", False)
     ('--spill-dir', '--keep age,sex', '--no-header')
+    >>> with speaking_of_fields({"--encoding": "Encoding"}):
+    ...     said("--encoding", "latin-1"), said("--show-values")
+    ('“Encoding”: latin-1', '--show-values on the command line')
     """
+    if _fields is not None and option in _fields:
+        shown = {None: "", True: ": yes", False: ": no"}.get(value) if isinstance(value, bool | None) else f": {value}"
+        return f"“{_fields[option]}”{shown}"
+    if _fields is not None:
+        return f"{option} on the command line"
     if _options:
         if value is None or value is True:
             return option

@@ -117,7 +117,7 @@ REFUSED = {
     "a folder": Case("anonymize . --qi age --keep-rest --k 2 --out out.csv", "lies in the folder that is read"),
     "a folder without files": Case("check none --qi age --k 2", "has no file that rothko reads", {"none/x.doc": ""}),
     "a pattern that the shell has expanded": Case(
-        "check a.csv b.csv --qi age --k 2", "quote a pattern, 'data/*.csv'", {"a.csv": "", "b.csv": ""}
+        "evaluate a.csv b.csv --qi age --k 2", "quote a pattern, 'data/*.csv'", {"a.csv": "", "b.csv": ""}
     ),
     "a pattern that nothing matches": Case("check '*.parquet' --qi age --k 2", "No file matches '*.parquet'."),
     "unknown ending": Case(

@@ -202,15 +202,15 @@ def test_the_file_has_the_rows_of_the_parts(form: str, ending: str, spill: Spill
     )
 
 
-def test_the_order_of_the_input_has_no_influence(spill: Spill, tmp_path: Path):
+def test_the_order_of_the_input_has_no_influence(tmp_path: Path):
     table = people()
     shuffled = table.take(pa.array(np.random.default_rng(1).permutation(ROWS)))
     files = [
-        driver(policy(), data).stream(spill).save(tmp_path / f"{i}.parquet").data
+        driver(policy(), data).stream(Spill.open(tmp_path)).save(tmp_path / f"{i}.parquet").data
         for i, data in enumerate((table, shuffled))
     ]
     assert files[0].read_bytes() == files[1].read_bytes()
-    other = driver(policy()).stream(spill, seed=1).save(tmp_path / "2.parquet").data
+    other = driver(policy()).stream(Spill.open(tmp_path), seed=1).save(tmp_path / "2.parquet").data
     assert other.read_bytes() != files[0].read_bytes()
     assert rows(read(other)) == rows(read(files[0]))
 
@@ -437,28 +437,34 @@ def test_a_large_recoding_is_saved_under_another_name(monkeypatch: pytest.Monkey
         assert rows(rk.Recoding.load(saved.recoding_path).apply(people())) == rows(release.table)
 
 
-def test_kept_columns_of_a_text_file_get_their_types_where_there_are_types(spill: Spill, tmp_path: Path):
+def test_kept_columns_of_a_text_file_get_their_types_where_there_are_types(tmp_path: Path):
     """As the memory engine does: by all values, so that the first part does not decide."""
     table = people()
     late = ["7" if i < ROWS - 1 else "7.5" for i in range(ROWS)]
     table = table.set_column(table.column_names.index("visits"), "visits", pa.array(late))
     run = driver(policy(), table)
     run.source = replace(run.source, path=tmp_path / "people.csv", text=True)
-    saved = run.stream(spill).save(tmp_path / "out.parquet")
+    saved = run.stream(Spill.open(tmp_path)).save(tmp_path / "out.parquet")
     assert pq.read_schema(saved.data).field("visits").type == pa.float64()
     assert pq.read_schema(saved.data).field("disease").type == pa.string()
-    saved = run.stream(spill).save(tmp_path / "1.csv")
+    saved = run.stream(Spill.open(tmp_path)).save(tmp_path / "1.csv")
     assert Counter(read(saved.data)["visits"].to_pylist()) == Counter(late)
     run.source = replace(run.source, path=tmp_path / "people.csv", text=True)
-    with run.stream(spill).store() as release:
+    with run.stream(Spill.open(tmp_path)).store() as release:
         assert release.arrow.schema.field("visits").type == pa.string()
         assert pq.read_schema(release.save(tmp_path / "2.parquet").data).field("visits").type == pa.float64()
         assert release.save(tmp_path / "3.csv").data.read_bytes() != b""
 
 
 def test_no_file_of_sql_stays_in_the_folder(spill: Spill, tmp_path: Path):
-    driver(policy(workload=TASKS)).stream(spill).save(tmp_path / "out.csv")
-    assert not [path for path in spill.folder.iterdir() if "duckdb" in path.name]
+    with driver(policy(workload=TASKS)).stream(spill).store():
+        assert not [path for path in spill.folder.iterdir() if "duckdb" in path.name]
+
+
+def test_a_stream_that_is_saved_leaves_no_folder(spill: Spill, tmp_path: Path):
+    stream = driver(policy()).stream(spill)
+    stream.save(tmp_path / "out.csv")
+    assert not spill.folder.exists(), "while somebody still holds the stream"
 
 
 # ── applying to a file larger than memory ────────────────────────────────────────────────────────

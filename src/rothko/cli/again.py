@@ -31,7 +31,7 @@ ENDINGS = (".txt", ".dat", ".parquet", ".arrow", ".feather", ".csv", ".tsv")
 """Of files of sets."""
 
 
-def of_table(ctx: typer.Context, data: str, by: By) -> Callable[[TableTrial], Making]:
+def of_table(ctx: typer.Context, data: Sequence[str], by: By) -> Callable[[TableTrial], Making]:
     """How the release of a trial on a table is made: as the comparison was asked for, with one method and one k or l.
 
     What no options say goes into a policy file of its own.
@@ -51,7 +51,7 @@ def of_table(ctx: typer.Context, data: str, by: By) -> Callable[[TableTrial], Ma
         if file is not None and words is not None:
             words = ["--policy", str(place), *words]
         saved = [] if words is not None else ["--policy", f"{name}.yaml"]
-        line = ["rothko", "anonymize", named(data), *(words or saved), *_given(ctx, OF_TABLES), "--out", name]
+        line = ["rothko", "anonymize", *map(named, data), *(words or saved), *_given(ctx, OF_TABLES), "--out", name]
         return Making(shlex.join(line), asked.dump() if saved else None)
 
     return making

@@ -167,6 +167,7 @@ def anonymize(
     """
     from rothko.cli import console
     from rothko.data.source.database.url import is_database
+    from rothko.data.source.listing import files_named
     from rothko.engines.plan import as_bytes
     from rothko.flow import prepare, reported
     from rothko.policy.asked import Asked
@@ -191,8 +192,8 @@ def anonymize(
             what = "--json" if as_json else "--report" if report else "--parts"
             raise InputError(f"{what} does not go with --out -: standard output has the release, and nothing else.")
         out, report, no_recoding = str(pipes.standard_output(form or "csv")), False, recoding is None
-    claimed = claim_files([certificate] if piped and certificate else [], overwrite=overwrite, inputs=files(data))
-    csv = text.options()
+    claimed = claim_files([certificate] if piped and certificate else [], overwrite=overwrite, inputs=files(*data))
+    csv, whole = text.options(), pipes.table_of(data)
     words = unfiled.words() | options.workload(classify, regress, select, aggregate)
     own = option or relaxed or minimum_gain is not None or force
     # Options of a method that is not named are those of mondrian.
@@ -201,7 +202,7 @@ def anonymize(
     known = None if policy is None else as_policy(policy)
     if known is not None and not accept_draft:
         refuse_unconfirmed(known, policy)
-    there = where_it_lies(data, known, engine, spark_master=spark_master, csv=csv)
+    there = where_it_lies(whole, known, engine, spark_master=spark_master, csv=csv)
     table = Asked.of(there, known, words, csv=csv)
     gain = options.number("--minimum-gain", minimum_gain, 0)
     given = options.parameters("--option", option, relaxed=relaxed or None, minimum_gain=gain, force=force or None)
@@ -215,19 +216,19 @@ def anonymize(
             "csv": str(csv), "parts": parts, "recoding": str(recoding), "no_recoding": no_recoding, "report": report,
             "words": repr(table.words),
         }  # fmt: skip
-        run = Run.of(data, asked, out, options=beside)
+        run = Run.of(whole, asked, out, options=beside)
         if (made := run.unchanged()) is not None:
             _show_unchanged(out, made, as_json)
             return
     to_be = recoding is not None
     makes = method_for(asked, engine, recoding=to_be)
-    if piped and (makes.two_tables or there is not data):
+    if piped and (makes.two_tables or there is not whole):
         what = "anatomy writes two tables" if makes.two_tables else "engine spark writes several files"
         raise InputError(f"Standard output takes one file, and {what}; name a folder.")
     place = place_of(
-        out, next(iter(files(data)), None), asked,
+        out, files_named(whole), asked,
         recoding=False if no_recoding or not makes.recodes else recoding or True, two_tables=makes.two_tables,
-        overwrite=overwrite, inputs=[] if policy is None else [policy], in_parts=there is not data, report=report,
+        overwrite=overwrite, inputs=[] if policy is None else [policy], in_parts=there is not whole, report=report,
         reporter=reported, parts=as_bytes(parts, "--parts"),
         certificate=None if piped else certificate,
     )  # fmt: skip

@@ -57,7 +57,8 @@ def apply(
         raise InputError("--json does not go with --out -: standard output has the records, and nothing else.")
     if piped:
         out = str(pipes.standard_output(form or "csv"))
-    done = apply_file(recoding, data, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=memory)
+    table = pipes.table_of(data)
+    done = apply_file(recoding, table, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=memory)
     log.counted(done.rows)
     if as_json:
         console.json(done._asdict() | {"path": str(done.path)}, "apply")

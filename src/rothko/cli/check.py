@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from rothko.cli import log, options
+from rothko.cli import log, options, pipes
 from rothko.cli.groups import grouped
 
 
@@ -35,7 +35,8 @@ def check(
     from rothko.release.check import check as assess
 
     csv = text.options()
-    found = assess(data, policy, engine=engine, spark_master=spark_master, threads=threads, csv=csv, **unfiled.words())
+    table = pipes.table_of(data)
+    found = assess(table, policy, engine=engine, spark_master=spark_master, threads=threads, csv=csv, **unfiled.words())
     log.counted(found.verification.rows)
     if as_json:
         console.json(found.to_dict(), "check")

@@ -15,7 +15,7 @@ import typer
 from rothko import json_text
 from rothko.cli import options
 from rothko.cli.groups import grouped
-from rothko.cli.pipes import files, piped_table
+from rothko.cli.pipes import files, piped_tables, table_of
 from rothko.cli.set_options import SetOptions
 from rothko.errors import InputError
 
@@ -69,7 +69,14 @@ class TableOptions:
     )
 
     def run(
-        self, data: str, delimiter: str | None, encoding: str | None, *, k: list[int], repeat: int, **common: Any
+        self,
+        data: str | list[Path],
+        delimiter: str | None,
+        encoding: str | None,
+        *,
+        k: list[int],
+        repeat: int,
+        **common: Any,
     ) -> TableFrontier:
         """Methods on a table: at several k or l, or looking for the largest within a bound."""
         from rothko.comparison.compare import compare as run
@@ -101,10 +108,11 @@ def register(app: typer.Typer) -> None:
 def compare(
     ctx: typer.Context,
     data: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            help="A CSV, TSV, Parquet or Arrow file; sets also as text with a record a line; - is standard input.",
-            callback=piped_table(".txt"),  # which tables are read from, too
+            help="A CSV, TSV, Parquet or Arrow file, or several; sets also as text with a record a line; - is standard "
+            "input.",
+            callback=piped_tables(".txt"),  # which tables are read from, too
             show_default=False,
         ),
     ],
@@ -164,17 +172,20 @@ def compare(
         "seed": seed,
         "threads": threads,
     }
-    read = files(data, of_tables.policy, of_sets.utility)
+    table = table_of(data)
+    read = files(*data, of_tables.policy, of_sets.utility)
     claim = None if out is None else _targets(out, plots, overwrite, read)
     found: TableFrontier | SetFrontier
     with console.progress(quiet=as_json) as report:
         if are_sets:
             from rothko.sets import compare as compare_sets
 
+            if not isinstance(table, str):
+                raise InputError("Records that are sets are read from one file; put them into one, and name that.")
             reading = of_sets.reading(delimiter, encoding)
-            found = compare_sets(data, utility=of_sets.utility, reading=reading, progress=report, **asked)
+            found = compare_sets(table, utility=of_sets.utility, reading=reading, progress=report, **asked)
         else:
-            found = of_tables.run(data, delimiter, encoding, progress=report, **asked)
+            found = of_tables.run(table, delimiter, encoding, progress=report, **asked)
     written = [] if claim is None else _save(found, claim, _page(ctx, found, data), plots)
     if as_json:
         console.json(found.to_dict(), "compare")
@@ -226,7 +237,7 @@ def _targets(out: str, plots: bool, overwrite: bool, read: list[Path]) -> Claim:
     return claim_folder(out, FILES + PLOTS, overwrite=overwrite, inputs=read)
 
 
-def _page(ctx: typer.Context, found: TableFrontier | SetFrontier, data: str) -> str:
+def _page(ctx: typer.Context, found: TableFrontier | SetFrontier, data: list[str]) -> str:
     """The page of a comparison, with the command behind each of its points."""
     from rothko.cli import again
     from rothko.comparison.compare import TableFrontier
@@ -234,7 +245,7 @@ def _page(ctx: typer.Context, found: TableFrontier | SetFrontier, data: str) -> 
 
     if isinstance(found, TableFrontier):
         return sheet(found, again.of_table(ctx, data, found.by))
-    return sheet(found, again.of_sets(ctx, data))
+    return sheet(found, again.of_sets(ctx, data[0]))
 
 
 def _save(found: Frontier[Any], claim: Claim, page: str, plots: bool) -> list[Path]:

@@ -50,8 +50,8 @@ def draft(
 
     csv = text.options()
     out = None if out == "-" else out
-    claim = claim_files([] if out is None else [out], overwrite=overwrite, inputs=pipes.files(data))
-    found = propose(data, csv=csv, missing=options.names(missing) or None, k=options.whole("--k", k, 2))
+    claim = claim_files([] if out is None else [out], overwrite=overwrite, inputs=pipes.files(*data))
+    found = propose(pipes.table_of(data), csv=csv, missing=options.names(missing) or None, k=options.whole("--k", k, 2))
     if out is not None:
         with staging(claim) as stage:
             stage.write(Path(out), found.to_yaml())
@@ -69,7 +69,7 @@ def draft(
         for note in found.notes:
             to.print(note, markup=False)
         if out is not None:
-            asked = ["rothko", "anonymize", pipes.named(data), "--policy", str(out), "--out", "release/"]
+            asked = ["rothko", "anonymize", *map(pipes.named, data), "--policy", str(out), "--out", "release/"]
             waiting = found.policy.confirm
             if waiting:
                 wait = f"look at {some_of(waiting)}; where you agree, delete the name from 'confirm' in {out}"

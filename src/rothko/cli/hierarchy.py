@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rothko.cli import options
-from rothko.cli.pipes import files, named
+from rothko.cli.pipes import files, named, table_of
 from rothko.errors import HierarchyError, InputError
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def export(
     from rothko.release.claims import claim_files
     from rothko.release.staging import staging
 
-    claim = claim_files([out], overwrite=overwrite, inputs=files(data), endings=(".csv", *TREES))
-    found = _found(data, column, policy, asked)
+    claim = claim_files([out], overwrite=overwrite, inputs=files(*data), endings=(".csv", *TREES))
+    found = _found(table_of(data), column, policy, asked)
     with staging(claim) as stage:
         stage.write(Path(out), written_hierarchy(found.hierarchy, Path(out)))
         stage.commit()
@@ -201,7 +201,7 @@ def drawn(hierarchy: Hierarchy, records: list[int] | None, *, everything: bool =
     return next((lines for lines in reversed(whole) if len(lines) <= LINES), whole[0])
 
 
-def _found(data: str, column: str, policy: Path | None, asked: str | None) -> Found:
+def _found(data: str | list[Path], column: str, policy: Path | None, asked: str | None) -> Found:
     from rothko.data.hierarchy.spec import HierarchySpec
     from rothko.mistakes import MistakeError
     from rothko.policy.column_hierarchy import hierarchy_of

@@ -143,8 +143,8 @@ SCHEMAS: dict[str, Schema] = {
     "plan": _document(
         "rothko plan 1",
         {
-            "rows": COUNT, "columns": COUNT, "row_bytes": COUNT, "k": COUNT, "budget": NUMBERS, "group_bytes": COUNT,
-            "cache": COUNT, "height": COUNT, "sample": COUNT,
+            "rows": COUNT, "columns": COUNT, "row_bytes": COUNT, "k": COUNT, "method": TEXT, "budget": NUMBERS,
+            "group_bytes": COUNT, "cache": COUNT, "height": COUNT, "sample": COUNT,
             "costs": _all(_object({"engine": TEXT, "works": TRUTH, "seconds": NUMBER_OR_NONE}, open_=True)),
             "engine": TEXT, "reason": TEXT, "bytes": COUNT,
         },

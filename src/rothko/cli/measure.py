@@ -10,7 +10,7 @@ import typer
 
 from rothko.cli import options
 from rothko.cli.groups import grouped
-from rothko.cli.pipes import piped_table
+from rothko.cli.pipes import piped_table, piped_tables, table_of
 from rothko.errors import InputError
 
 
@@ -21,8 +21,12 @@ def register(app: typer.Typer) -> None:
 
 def measure(
     original: Annotated[
-        str,
-        typer.Argument(help="The table that was released.", callback=piped_table(), show_default=False),
+        list[str],
+        typer.Argument(
+            help="The table that was released; several files are one table.",
+            callback=piped_tables(),
+            show_default=False,
+        ),
     ],
     release: Annotated[str, typer.Argument(help="Its release.", callback=piped_table(), show_default=False)],
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy of the release.", show_default=False)],
@@ -91,13 +95,13 @@ def measure(
                 f"{option} looks at all records at once, which Spark does not bring here; leave it out, or measure "
                 "with --engine memory."
             )
-        lost = measure_it(original, release, policy, engine=engine, spark_master=spark_master, csv=csv)
+        lost = measure_it(table_of(original), release, policy, engine=engine, spark_master=spark_master, csv=csv)
         show(console.losses(lost))
         show(console.survey(lost))
         if as_json:
             console.json(lost.to_dict(), "measure")
         return
-    pair = read_pair(original, release, policy, beside=[column] if column else [], threads=threads, csv=csv)
+    pair = read_pair(table_of(original), release, policy, beside=[column] if column else [], threads=threads, csv=csv)
     lost = loss_of(pair)
     if bound:
         lost = replace(lost, bound=bound_of(pair, seed=seed, threads=threads))

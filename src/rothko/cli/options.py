@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
 
-from rothko.cli.pipes import piped_table
+from rothko.cli.pipes import piped_tables
 from rothko.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,10 +62,11 @@ def set_method_names() -> list[str]:
 
 
 Data = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        help="A CSV, TSV, Parquet, Arrow, Excel or statistics file, also through a pipe (-), or a table in a database.",
-        callback=piped_table(),
+        help="A CSV, TSV, Parquet, Arrow, Excel or statistics file, also through a pipe (-), several that are one "
+        "table, or a table in a database.",
+        callback=piped_tables(),
         show_default=False,
     ),
 ]

@@ -90,6 +90,17 @@ def piped_table(text: str = ".csv") -> Callable[[typer.Context, str | None], str
     return table
 
 
+def piped_tables(text: str = ".csv") -> Callable[[typer.Context, list[str]], list[str]]:
+    """The same of one that names several."""
+    table = piped_table(text)
+    return lambda context, data: [table(context, one) or one for one in data]
+
+
+def table_of(data: list[str]) -> str | list[Path]:
+    """The table that was named: as one, or as several files that are one together."""
+    return data[0] if len(data) == 1 else [Path(one) for one in data]
+
+
 def _private_folder() -> Path:
     """A folder that goes with the run."""
     import tempfile

@@ -11,7 +11,7 @@ from rothko.cli import options
 
 if TYPE_CHECKING:
     from rothko.calibrate import Speed
-    from rothko.engines.plan import Plan
+    from rothko.engines.foretold import Plan
     from rothko.privacy.confidence import Test
 
 
@@ -24,6 +24,7 @@ def plan(
     rows: Annotated[str, typer.Option("--rows", "-n", help="Number of records, also as 1e9.", show_default=False)],
     columns: Annotated[str, typer.Option("--columns", help="Number of quasi-identifiers.", show_default=False)],
     k: Annotated[str, typer.Option("--k", help="k-anonymity: records in a class at least.")] = "10",
+    method: Annotated[str, typer.Option("--method", help="How classes are made, such as hilbert-fast.")] = "mondrian",
     memory: Annotated[
         str | None,
         typer.Option("--memory", help="Such as 2GB; three quarters of what is free by default.", show_default=False),
@@ -52,9 +53,9 @@ def plan(
     """
     from rothko.calibrate import calibrate
     from rothko.cli import console
+    from rothko.engines.foretold import plan as foretell
     from rothko.engines.options import RothkoS
     from rothko.engines.plan import as_bytes
-    from rothko.engines.plan import plan as foretell
 
     found = foretell(
         options.count("--rows", rows),
@@ -64,8 +65,9 @@ def plan(
         row_bytes=None if bytes_per_row is None else options.count("--bytes-per-row", bytes_per_row),
         distinct=None if distinct is None else options.count("--distinct", distinct),
         options=RothkoS(test=cast("Test", test), alpha=options.number("--alpha", alpha, 0) or 0.0),
+        method=method,
     )
-    speed = calibrate() if calibration else None
+    speed = calibrate() if calibration and found.timed else None
     if as_json:
         console.json(_as_data(found, speed), "plan")
     else:
@@ -95,14 +97,16 @@ def _show(found: Plan, speed: Speed | None) -> None:
 
     shares = found.budget
     console.out.print(
-        f"{found.rows:,} records of {found.row_bytes} bytes: {written_bytes(found.size)}, k = {found.k}. "
-        f"Memory: {written_bytes(shares.memory)}.",
+        f"{found.rows:,} records of {found.row_bytes} bytes: {written_bytes(found.size)}, {found.method}, "
+        f"k = {found.k}. Memory: {written_bytes(shares.memory)}.",
         markup=False,
     )
+    cuts = (
+        f", and {found.cache:,} frequency groups of {written_bytes(found.group_bytes)}; {found.height} levels of cuts "
+        "until a part fits"
+    )
     console.out.print(
-        f"{shares.tuples:,} records fit in memory at a time, and {found.cache:,} frequency groups of "
-        f"{written_bytes(found.group_bytes)}; {found.height} levels of cuts until a part fits.\n",
-        markup=False,
+        f"{shares.tuples:,} records fit in memory at a time{cuts if found.by_tree else ''}.\n", markup=False
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("engine", "works", "passes", "reads", "repartitions", "writes", "sample", "time", ""):
@@ -115,12 +119,14 @@ def _show(found: Plan, speed: Speed | None) -> None:
             written_bytes(cost.reads * found.size),
             f"{cost.writes}",
             written_bytes(cost.writes * found.size) if cost.writes else "–",
-            f"{found.sample:,}" if cost.engine == "rothko-s" else "–",
+            f"{found.sample:,}" if cost.engine == "rothko-s" and found.by_tree else "–",
             "–" if speed is None or not cost.works else _duration(speed.seconds(found, cost)),
             Text(cost.note),
         )
     console.out.print(table)
-    console.out.print(f"\nauto: {found.engine}, because {found.reason}.", markup=False)
+    [chosen] = [cost for cost in found.costs if cost.engine == found.engine]
+    but = "" if chosen.works else f"; {chosen.note}, so the run would be refused: raise --memory, or use mondrian"
+    console.out.print(f"\nauto: {found.engine}, because {found.reason}{but}.", markup=False)
 
 
 def _duration(seconds: float) -> str:

@@ -78,7 +78,7 @@ def measure(
     if asked is not None:
         asked = as_policy(asked)
         refuse(asked.method, "measure")
-        if isinstance(original, str | Path):
+        if isinstance(original, str | Path | list | tuple):
             original = where_it_lies(original, asked, engine, spark_master=spark_master, csv=csv)
         if is_frame(original) or (isinstance(original, Source) and original.frame is not None):
             from rothko.metrics.on_spark import measure_on

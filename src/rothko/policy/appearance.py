@@ -32,9 +32,11 @@ from rothko.policy.column_names import (
 )
 from rothko.policy.telling import Told, told_by
 
-TOKENS = ("?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".", "-", "*", "")
+TOKENS = ("?", "NA", "N/A", "n/a", "#N/A", "k.A.", "k. A.", "NULL", "null", "NaN", "nan", ".", "-", "*", "")
 """Taken for missing in any text; blanks around them do not count."""
-TOKENS_AMONG_NUMBERS = (*map(str.lower, TOKENS), "none", "unknown", "missing", "n", "--", "n.a.", "#n/a")
+TOKENS_AMONG_NUMBERS = (
+    *map(str.lower, TOKENS), "none", "unknown", "missing", "n", "--", "n.a.", "keine angabe", "unbekannt",
+)  # fmt: skip
 """Taken for missing where all else is numbers or dates, in capitals or not."""
 READINGS = {
     "number": NUMBER,

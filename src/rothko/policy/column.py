@@ -14,6 +14,7 @@ from pydantic import (
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    field_validator,
     model_validator,
 )
 
@@ -62,6 +63,8 @@ class Column(BaseModel):
         How much a loss in this column counts beside the others.
     fold
         Count texts as one value that differ in case, blanks or Unicode form alone; they leave as they are.
+    missing
+        Words, or numbers, that stand for a missing value in this column; they are read as nothing.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Column(BaseModel):
     order: tuple[str, ...] | None = None
     weight: float = Field(default=1, gt=0, allow_inf_nan=False, strict=True)
     fold: bool = Field(default=False, strict=True)
+    missing: tuple[str, ...] = ()
 
     if not TYPE_CHECKING:  # the signature that type checkers derive from the fields stays
 
@@ -88,10 +92,19 @@ class Column(BaseModel):
             except ValidationError as error:
                 raise MistakeError(mistakes=mistakes_of(error, list(Column.model_fields))) from None
 
+    @field_validator("missing", mode="before")
+    @classmethod
+    def _words(cls, words: Any) -> Any:
+        listed = words if isinstance(words, list | tuple) else [words]
+        return tuple(
+            str(word) if isinstance(word, int | float) and not isinstance(word, bool) else word for word in listed
+        )
+
     @model_validator(mode="after")
     def _belongs_to_the_role(self) -> Self:
         takers = {key: [Role.QUASI_IDENTIFIER] for key in ("type", "hierarchy", "order", "weight")}
         takers["type"] = [Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.KEEP]
+        takers["missing"] = takers["type"]
         takers["fold"] = [Role.SENSITIVE]
         for key, roles in takers.items():
             if self.role not in roles and getattr(self, key) != Column.model_fields[key].default:

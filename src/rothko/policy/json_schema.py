@@ -53,13 +53,14 @@ def json_schema() -> dict[str, Any]:
         "order": {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, {"type": "null"}]},
         "weight": {"type": "number", "exclusiveMinimum": 0},
         "fold": {"type": "boolean"},
+        "missing": {"anyOf": [{"type": "array", "items": scalar}, scalar]},
     }
     only_qi = {"hierarchy": {"type": "null"}, "order": {"type": "null"}, "weight": {"const": 1}}
     roles = [
         {"if": {"properties": {"role": {"const": "quasi-identifier"}}}, "else": {"properties": only_qi}},
         {
             "if": {"properties": {"role": {"const": "identifier"}}},
-            "then": {"properties": {"type": {"const": "auto"}}},
+            "then": {"properties": {"type": {"const": "auto"}, "missing": {"const": []}}},
         },
         {"if": {"properties": {"role": {"const": "sensitive"}}}, "else": {"properties": {"fold": {"const": False}}}},
     ]

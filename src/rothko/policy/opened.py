@@ -11,6 +11,7 @@ from typing import Any
 from rothko.data.schema import Column, WrittenType
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.database.url import is_database
+from rothko.data.source.listing import files_named
 from rothko.data.source.open import open_either, open_source
 from rothko.data.source.source import Source
 from rothko.data.source.spark import is_frame
@@ -57,6 +58,7 @@ def written_by(policy: Policy, read: CsvOptions | None = None, *, or_release: bo
         decimal=read.decimal,
         thousands=read.thousands,
         absent=read.missing or (),
+        absent_in={name: column.missing for name, column in policy.columns.items() if column.missing},
         missing=policy.missing,
         or_released=or_release,
     )
@@ -77,6 +79,8 @@ def where_it_lies(
         )
     from rothko.engines.spark.read import not_for_spark, open_by_spark
 
+    if isinstance(files_named(data), tuple):
+        raise InputError("engine: spark reads a path at a time; put the files into one folder, and name that.")
     if isinstance(data, str | Path):
         from rothko.engines.spark.session import session
 
@@ -92,7 +96,7 @@ def not_in_memory(
     """A table as it was given; the result of a query on disk, where an engine there or a limit is asked for."""
     asked = ENGINES.get(engine or ("auto" if policy is None else policy.engine.name), AnyEngine)
     limited = issubclass(asked, OnDisk) or (asked is AnyEngine and memory is not None)
-    if not limited or isinstance(data, str | Path | Source):
+    if not limited or isinstance(data, Source) or files_named(data) is not None:
         return data
     from rothko.data.source.frames import is_query
 

@@ -448,7 +448,7 @@ def _is_text(path: KeyPath) -> bool:
     match path:
         case ("input", "delimiter" | "quote" | "encoding" | "decimal" | "thousands" | "sheet" | "format"):
             return True
-        case ("input", "missing", *_) | ("columns", _, "type", _):
+        case ("input", "missing", *_) | ("columns", _, "missing", *_) | ("columns", _, "type", _):
             return True
         case ("missing" | "confirm", _) | ("columns", _, "order", _):
             return True

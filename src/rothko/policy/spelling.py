@@ -23,6 +23,7 @@ from rothko.data.plain import as_plain, is_text_type
 from rothko.data.schema import WrittenType
 from rothko.data.source.csv import CsvOptions, opened, texts
 from rothko.data.source.formats import is_text
+from rothko.data.source.listing import files_named, paths_at
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.data.source.written import COMMA_NUMBER, SIGNS, Written, grouped
@@ -152,23 +153,19 @@ def _read(source: Source) -> pa.Table:
 
 def _encoded(data: Any, said: CsvOptions) -> tuple[CsvOptions, list[str]]:
     """How a text file is read, with its encoding where it is not UTF-8; what is guessed is told."""
-    path = Path(data) if isinstance(data, str | Path) else None
-    if (
-        path is None
-        or said.encoding is not None
-        or not (is_text(path) or said.format in ("csv", "tsv"))
-        or not path.is_file()
-    ):
+    at = files_named(data)
+    paths = () if at is None or said.encoding is not None else paths_at(at)
+    if not paths or not all((is_text(one) or said.format in ("csv", "tsv")) and one.is_file() for one in paths):
         return said, []
-    with opened(path) as file:
+    with opened(paths[0]) as file:
         start = file.read(1 << 12)
     if start.startswith(MARKS):
         return said, []
     zeros = [start[side::2].count(0) / max(len(start) // 2, 1) for side in (0, 1)]
     found = "utf-16-be" if zeros[0] > 0.5 > zeros[1] else "utf-16-le" if zeros[1] > 0.5 > zeros[0] else None
-    if found is None and _decodes(path, "utf-8"):
+    if found is None and all(_decodes(path, "utf-8") for path in paths):
         return said, []
-    if found is None and not _decodes(path, WESTERN):
+    if found is None and not all(_decodes(path, WESTERN) for path in paths):
         return said, []  # the reader says in which line it stumbles
     found = found or WESTERN
     told = f"The text is not UTF-8, and is read as {found}; if letters look wrong, name what it is with "

@@ -86,7 +86,7 @@ def check(
     """
     policy = None if policy is None else as_policy(policy)
     check_engine(engine or "auto")
-    if isinstance(data, str | Path):
+    if isinstance(data, str | Path | list | tuple):
         data = where_it_lies(data, policy, engine, spark_master=spark_master, csv=csv)
     asked = Asked.of(data, policy, words, csv=csv, or_release=True)
     source, policy = asked.source, asked.settled()

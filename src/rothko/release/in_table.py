@@ -10,15 +10,12 @@ place when the table has its name, and just before the transaction ends.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rothko import private
@@ -26,9 +23,9 @@ from rothko.data.source.database.failures import IN_USE, driver_errors, reason
 from rothko.data.source.database.url import Address
 from rothko.errors import OutputError, RothkoError
 from rothko.release.commit import undisturbed
-from rothko.release.formats.by_database import ENDING, TIMES
+from rothko.release.content import content_hash
+from rothko.release.formats.by_database import ENDING
 from rothko.release.formats.table import file_format
-from rothko.release.sql import connect, parquet_rows
 from rothko.release.staging import Claim, Staging
 from rothko.release.targets import TARGETS, Target, capital
 
@@ -107,7 +104,7 @@ class Loading(Staging):
         counted.replace(file)
 
     def digest(self, path: Path) -> str:
-        """The hash of the rows of a table, whatever their order; see :func:`content_hash`."""
+        """The hash of the rows of a table, whatever their order; see :mod:`rothko.release.content`."""
         return content_hash(path)
 
     def commit(self) -> None:
@@ -131,26 +128,3 @@ class Loading(Staging):
         if self._table is not None:
             self._table.close()
         Staging.clear(self)
-
-
-def content_hash(counted: Path) -> str:
-    """The hash of the content of a table, from its rows, or its different rows and how often each is there.
-
-    A row is the texts of its values, with U+001F between them and nothing for a missing one. The SHA-256 of each
-    different row, in hexadecimal digits, a space, and how often it is there make a line; the lines, in the order of
-    their bytes, each with its end, have the hash.
-    """
-    stored = pq.read_schema(counted).names
-    columns = [f"c{i}" for i in range(len(stored))]
-    *shown, times = columns if stored[-1] == TIMES else [*columns, "1"]
-    values = ", ".join(f"coalesce(CAST({column} AS VARCHAR), '')" for column in shown)
-    found = hashlib.sha256()
-    with connect() as connection:
-        lines = connection.sql(
-            "SELECT h || ' ' || sum(times)::BIGINT || chr(10) AS line FROM (SELECT sha256(concat_ws(chr(31), "
-            f"{values})) AS h, {times} AS times FROM {parquet_rows(counted)} AS t({', '.join(columns)})) "
-            "GROUP BY h ORDER BY h"
-        )
-        for batch in lines.to_arrow_reader(1 << 16):
-            found.update(pc.binary_join(pa.ListArray.from_arrays([0, len(batch)], batch["line"]), "")[0].as_buffer())
-    return found.hexdigest()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rothko.data.source.formats import ending_like
-from rothko.data.source.listing import paths_at
+from rothko.data.source.listing import Files, paths_at
 from rothko.errors import OutputError
 from rothko.release.formats.table import ENDINGS
 from rothko.release.write import explained
@@ -29,7 +29,7 @@ class Names(NamedTuple):
     """The folder of what is not for publication."""
 
 
-def names_at(out: str | Path, source: Path | None) -> Names:
+def names_at(out: str | Path, source: Files | None) -> Names:
     """Where a release of a table goes, or is since an earlier run; nothing is looked at but whether a folder is there.
 
     >>> [path.as_posix() for path in names_at("release/", Path("people.csv"))]

@@ -16,8 +16,9 @@ from typing import Any, Protocol, Self
 
 from rothko.data.address import Store, address, is_store
 from rothko.data.source.database.url import is_database, read_address, shown
+from rothko.data.source.delta import is_delta
 from rothko.data.source.formats import ending_like
-from rothko.data.source.listing import paths_at
+from rothko.data.source.listing import Files, folders_in, paths_at
 from rothko.errors import OutputError
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
@@ -257,7 +258,7 @@ class Place:
 
 def place_of(
     out: str | Path | Place,
-    source: Path | None,
+    source: Files | None,
     policy: Policy,
     *,
     recoding: str | Path | bool = True,
@@ -297,8 +298,9 @@ def place_of(
         read = (*policy.hierarchy_files, *inputs)
         return Place.of_table(str(out), recoding=recoding, certificate=certificate, overwrite=overwrite, inputs=read)
     files = () if source is None else paths_at(source)
-    if source is not None and source.is_dir() and files != (source,):
-        _refuse_inside(Path(out), source)
+    for folder in () if source is None else folders_in(source):
+        if files != (folder,) or is_delta(folder):
+            _refuse_inside(Path(out), folder)
     read = (*files, *policy.hierarchy_files, *inputs)
     place = Place.of(
         out,

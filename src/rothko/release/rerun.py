@@ -17,9 +17,8 @@ from typing import Any
 
 from rothko import json_text
 from rothko.data.address import is_store
-from rothko.data.source.database.url import is_database
 from rothko.data.source.file_bytes import in_order, stamps
-from rothko.data.source.listing import paths_at
+from rothko.data.source.listing import Files, files_named, paths_at
 from rothko.errors import InputError, OutputError
 from rothko.policy.policy import Policy
 from rothko.release.certificate import versions
@@ -47,25 +46,26 @@ class Run:
     """The state of the input, which must be the same when the release is in place."""
 
     @classmethod
-    def of(cls, data: str | Path, policy: Policy, out: str | Path, *, options: Mapping[str, Any]) -> Run:
+    def of(cls, data: Any, policy: Policy, out: str | Path, *, options: Mapping[str, Any]) -> Run:
         """Look at the input, which takes a pass over its bytes."""
-        if is_database(data):
+        at = files_named(data)
+        if at is None:
             raise InputError(
                 "--if-changed compares the bytes of files, and this is a table in a database; leave it out."
             )
-        data = Path(data)
-        names = names_at(out, data)
+        names = names_at(out, at)
         if is_store(names.data):
             raise OutputError(
                 "--if-changed keeps what a release was made from in a private folder beside it, and an object store "
                 "has none; write to this machine, or leave it out."
             )
-        inputs = paths_at(data)
-        if not all(is_store(path) or path.is_file() for path in inputs):
-            raise InputError(f"--if-changed compares the bytes of files, and {str(data)!r} is none; leave it out.")
+        inputs = paths_at(at)
+        for path in inputs:
+            if not is_store(path) and not path.is_file():
+                raise InputError(f"--if-changed compares the bytes of files, and {str(path)!r} is none; leave it out.")
         stamped = tuple(stamps(inputs))
         made_from = {
-            "input": _hash_of_all(data, inputs),
+            "input": _hash_of_all(at, inputs),
             "policy": policy.digest,
             "hierarchies": _digest(json_text.dump([sha256(path) for path in policy.hierarchy_files])),
             "options": _digest(json_text.dump(dict(options))),
@@ -130,7 +130,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _hash_of_all(data: Path, paths: tuple[Path, ...]) -> str:
+def _hash_of_all(data: Files, paths: tuple[Path, ...]) -> str:
     """One hash of the bytes of all files; of several, with their names, which may hold values."""
     whole = hashlib.sha256()
     for path in paths:
@@ -138,6 +138,7 @@ def _hash_of_all(data: Path, paths: tuple[Path, ...]) -> str:
         with in_order(path) as file:
             while piece := file.read(PIECE):
                 one.update(piece)
-        name = "" if len(paths) == 1 else os.path.relpath(path, data) if data.is_dir() else path.name
+        name = str(path.relative_to(data)) if isinstance(data, Path) and data.is_dir() else str(path)
+        name = "" if len(paths) == 1 else name
         whole.update(f"{name}\0{one.hexdigest()}\n".encode())
     return whole.hexdigest()

@@ -123,7 +123,9 @@ class Stream:
             out, self.source.path, self.policy, recoding=recoding, overwrite=overwrite, certificate=certificate
         )
         with self._taken():
-            return save(place, self._write)
+            saved = save(place, self._write)
+        self.spill.close()  # now, and not when the last that knows of it is collected
+        return saved
 
     def _write(self, out: Outgoing) -> Unverified[Certificate]:
         [data] = out.files

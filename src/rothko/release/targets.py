@@ -31,6 +31,9 @@ from rothko.release.sql import parquet_rows
 AT_ONCE = 1 << 16
 """Rows that go to a database at a time."""
 TIMES_ASKED = "count(*)"
+GROUPING = ("work_mem = '512MB'", "parallel_setup_cost = 0", "parallel_tuple_cost = 0")
+"""What PostgreSQL groups by: as many workers as it may use at all, and room for guesses at lists, a tenth of which is
+taken."""
 LISTED = 1 << 22
 """Rows of which a database may be asked for lists, which it keeps in memory until the last row."""
 
@@ -83,6 +86,8 @@ class ByAdbc:
     """Column → the type of Arrow that goes to the database, and its type there."""
 
     types: ClassVar[dict[pa.DataType, tuple[pa.DataType, str]]]
+    by_codes: ClassVar[bool] = False
+    """Whether the driver takes texts by their codes."""
 
     @property
     def name(self) -> str:
@@ -107,11 +112,13 @@ class ByAdbc:
 
     def ingest(self, rows: Path, **where: str) -> None:
         """Send the rows of a file, some at a time."""
-        with pq.ParquetFile(rows) as file:
+        texts = [one.name for one in pq.read_schema(rows) if pa.types.is_string(one.type)] if self.by_codes else []
+        with pq.ParquetFile(rows, read_dictionary=texts) as file:
             self._kinds = {one.name: self.kind_of(one) for one in file.schema_arrow}
             columns = ", ".join(f"{named((name,))} {kind}" for name, (_, kind) in self._kinds.items())
             self.execute(f"CREATE TABLE {self.staged_sql} ({columns})")
-            sent = pa.schema([(name, kind) for name, (kind, _) in self._kinds.items()])
+            coded = dict.fromkeys(texts, pa.dictionary(pa.int32(), pa.string()))
+            sent = pa.schema([(name, coded.get(name, kind)) for name, (kind, _) in self._kinds.items()])
 
             wrong: list[OutputError] = []
 
@@ -219,6 +226,7 @@ class PostgresTable(ByAdbc):
 
     __slots__ = ("_lists", "_schema")
 
+    by_codes: ClassVar[bool] = True
     types: ClassVar[dict[pa.DataType, tuple[pa.DataType, str]]] = {
         pa.bool_(): (pa.bool_(), "boolean"),
         **{kind: (sent, _WORDS[sent]) for kind, sent in _WHOLE.items()},
@@ -268,7 +276,8 @@ class PostgresTable(ByAdbc):
         assert self.address.table is not None
         self.execute("SET LOCAL lock_timeout = '10s'")
         self.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-        self.execute("SET LOCAL work_mem = '256MB'")
+        for one in GROUPING:
+            self.execute(f"SET LOCAL {one}")
         with closing(self._connection.cursor()) as cursor:
             cursor.execute("SELECT current_schema()::text")
             [(schema,)] = cursor.fetchall()

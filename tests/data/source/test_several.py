@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rothko as rk
@@ -72,9 +73,9 @@ def scattered(ending: str, parts: int = 4, where: str = "data/p{}") -> Path:
     return Path("data")
 
 
-def refusal(data: str | Path) -> str:
+def refusal(data: Any, csv: CsvOptions | None = None) -> str:
     with pytest.raises(InputError) as told:
-        open_source(data).read()
+        open_source(data, csv=csv).read()
     assert SECRET not in str(told.value)
     assert str(told.value).endswith(".")
     return str(told.value)
@@ -188,7 +189,6 @@ def test_a_column_of_text_files_has_the_type_of_all_its_values(folder: Path) -> 
 CELLS = st.sampled_from(["", "1", "20", "007", "2.5", "1e3", "x", "2024-02-29", "2024-02-29 10:00", "9" * 17, "-0"])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.lists(st.lists(CELLS, max_size=4), min_size=1, max_size=4), st.permutations(range(4)))
 def test_text_files_are_what_one_file_of_all_their_lines_would_be(
     tmp_path_factory: pytest.TempPathFactory, files: list[list[str]], names: list[int]
@@ -246,7 +246,8 @@ def test_what_is_no_table(folder: Path) -> None:
     assert "pipe or a device" in refusal("data")
     Path("delta/_delta_log").mkdir(parents=True)
     write_parquet(PEOPLE, Path("delta/p.parquet"))
-    assert refusal("delta").startswith("'delta' is a Delta table, whose folder also holds records that were deleted")
+    told = refusal("delta/*.parquet")
+    assert "delta' is a Delta table, whose folder also holds records that were deleted; name that folder" in told
 
 
 def test_a_file_may_be_called_as_a_pattern(folder: Path) -> None:
@@ -346,6 +347,42 @@ def test_a_folder_of_many_small_files(folder: Path) -> None:
     assert sum(batch.num_rows for batch in source.batches()) == 500
 
 
+# ── Files that are named one by one
+
+
+def test_files_that_are_named_are_one_table(folder: Path) -> None:
+    scattered(".parquet", where="data/year=202{}/p")
+    named = sorted(str(path) for path in Path("data").rglob("*.parquet"))
+    both = open_source(named), open_source("data/*/*.parquet")  # the pattern, and what a shell makes of it
+    assert both[0].names == both[1].names == ("age", "zip", "disease", "year")
+    assert both[0].read() == both[1].read()
+    assert both[0].label == f"{named[0]} (and {len(named) - 1} more)"
+    assert open_source([named[0], *map(Path, named[:0:-1])]).read() == both[0].read()
+    assert open_source(named[:1]).names == ("age", "zip", "disease")
+    assert open_source(["data/year=2020", *named[1:]]).read() == both[0].read()
+    os.utime(named[0], (1, 1))
+    with pytest.raises(InputError, match=rf"^p.parquet of {re.escape(both[0].label)} has changed"):
+        both[0].read()
+
+
+def test_files_that_cannot_be_named_together(folder: Path) -> None:
+    scattered(".csv")
+    os.symlink("p0.csv", "data/link.csv")
+    for again in ("data/p0.csv", "./data/../data/p0.csv", "data/p*.csv", "data/link.csv"):
+        assert refusal(["data/p0.csv", again]).endswith(
+            "is named twice, and its records would count twice; name it once."
+        )
+    assert refusal(["data/p0.csv", "data/p9.csv"]) == "There is no file 'data/p9.csv'."
+    write_parquet(PEOPLE, Path("p.parquet"))
+    assert refusal(["data/p0.csv", "p.parquet"]) == (
+        "'data/p0.csv (and 1 more)' has files of several kinds (.csv, .parquet); name those of one."
+    )
+    assert refusal(["data/p0.csv", "sqlite:///a.db?table=t"]).startswith(
+        "Several tables are read as one where they are"
+    )
+    assert refusal(["data/p0.csv", "data/p1.csv"], CsvOptions(format="csv")).endswith("they have endings.")
+
+
 # ── Tables in lakes
 
 
@@ -356,5 +393,8 @@ def test_folders_of_lakes_are_not_read_as_files(folder: Path, inside: str, kind:
     (folder / "lake" / inside).parent.mkdir(parents=True)
     (folder / "lake" / inside).write_text("{}")
     (folder / "lake" / "deleted.csv").write_text("age\n1\n")
-    with pytest.raises(InputError, match=f"lake' is {kind} table, whose folder also holds records that were deleted"):
-        open_source(folder / "lake")
+    (folder / "lake" / "other.csv").write_text("age\n1\n")
+    if kind == "an Iceberg":
+        assert "lake' is an Iceberg table" in refusal("lake")
+    for names in ("lake/*.csv", ["lake/deleted.csv", "lake/other.csv"], "."):  # by whichever way they are reached
+        assert f"lake' is {kind} table" in refusal(names)

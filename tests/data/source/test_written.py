@@ -115,3 +115,12 @@ def test_points_are_found_in_a_later_piece() -> None:
         list(Written(numbers=frozenset(["n"]), decimal=",", or_released=True)._anew(pieces))
     released = Written(numbers=frozenset(["n"]), decimal=",", or_released=True)
     assert released.table(pieces[1])["n"].to_pylist() == ["1.5"]
+
+
+@pytest.mark.parametrize("kind", [pa.uint8(), pa.int16(), pa.int64(), pa.float64(), pa.string()])
+def test_a_word_of_one_column_is_a_value_of_another(kind: pa.DataType) -> None:
+    cells = pa.array([7, 99, 157, 255], pa.int64()).cast(kind)
+    found = Written(absent_in={"a": ("99", "-99", "-1", "n/a")}).table(pa.table({"a": cells, "b": cells}))
+    # -99 and -1 are no numbers of eight bits without a sign: 157 and 255, which are written so, stay.
+    assert found["a"].to_pylist() == [None if i == 1 else cell for i, cell in enumerate(cells.to_pylist())]
+    assert found["b"].to_pylist() == cells.to_pylist()

@@ -25,6 +25,7 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 """What may stand before the decimals of a number."""
 SAMPLE_BYTES = 1 << 16
+SAMPLE_RECORDS = 100
 BLOCK_BYTES = 1 << 20
 """How much of a file is parsed at a time, and the longest line."""
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -96,11 +97,15 @@ class CsvDialect:
         )
 
     @classmethod
-    def sniff(cls, path: Path, options: CsvOptions, *, may_be_empty: bool = False) -> CsvDialect:
+    def sniff(
+        cls, path: Path, options: CsvOptions, *, may_be_empty: bool = False, records: int = SAMPLE_RECORDS
+    ) -> CsvDialect:
         """Look at the beginning of a file.
 
         Parameters
         ----------
+        records
+            How many are looked at, to tell how large the table is and which columns hold numbers.
         may_be_empty
             Whether it may have no records: there are others with the same columns.
         """
@@ -116,7 +121,7 @@ class CsvDialect:
         delimiter = options.delimiter or ("\t" if _has_tabs(path) else _delimiter(start, quote))
         try:
             rows = csv.reader(io.StringIO(start, newline=""), delimiter=delimiter, quotechar=quote)
-            first, sample = next(rows, []), list(itertools.islice(rows, 100))
+            first, sample = next(rows, []), list(itertools.islice(rows, records))
         except csv.Error:
             raise InputError(f"{path.name}: the first line cannot be read as CSV.") from None
         if not any(cell.strip() for cell in first):

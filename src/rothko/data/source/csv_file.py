@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,12 +22,13 @@ import pyarrow.csv as pcsv
 
 from rothko.data.address import is_store
 from rothko.data.source.csv import BLOCK_BYTES, CsvDialect, CsvOptions, not_in, packing, texts, unpacked_bytes
-from rothko.data.source.file_bytes import in_order, size_of, unread
+from rothko.data.source.file_bytes import SMALL, in_order, size_of, unread
 from rothko.data.source.guess import Guess, typed_text
 from rothko.data.source.mapped import by_block
 from rothko.data.source.source import Source, Taken
 from rothko.errors import InputError
 from rothko.mistakes import said
+from rothko.progress import ahead, count_threads, each
 
 Records = TypeVar("Records", pa.Table, pa.RecordBatch)
 
@@ -39,20 +41,21 @@ def open_csv(path: Path, options: CsvOptions) -> Source:
 
 def open_texts(files: Sequence[CsvFile], label: str, options: CsvOptions) -> Source:
     """Open text files with the same columns as one table."""
-    text = CsvFiles(tuple(files))
+    sizes = tuple(size_of(file.path) for file in files)
+    text = CsvFiles(tuple(files), sizes)
     first = files[0].dialect
     settled: dict[tuple[str, bool], CsvTypes] = {}
-    size, taken = sum(size_of(file.path) for file in files), Taken()
+    size, taken = sum(sizes), Taken()
 
-    def pieces(columns: Sequence[str], as_text: Collection[str], _: int, __: int) -> Iterator[pa.RecordBatch]:
+    def pieces(columns: Sequence[str], as_text: Collection[str], _: int, threads: int) -> Iterator[pa.RecordBatch]:
         # Settled once: a later pass may read fewer of the columns and must find the same types.
         keys = [(name, name in as_text) for name in columns]
         types = settled.get(keys[0])
         if types is None or any(settled.get(key) is not types for key in keys):
-            types = text.settle(columns, as_text)
+            types = text.settle(columns, as_text, threads)
             taken.add(2 * size, passes=2)  # one for quotes, one for types
             settled.update(dict.fromkeys(keys, types))
-        return text.stream(columns, types)
+        return text.stream(columns, types, threads)
 
     return Source(
         label,
@@ -87,6 +90,8 @@ class CsvFiles:
     """Text files that hold one table: a column has the type that all its values in all of them have."""
 
     files: tuple[CsvFile, ...]
+    sizes: tuple[int, ...]
+    """Their bytes."""
 
     def table_bytes(self, columns: Sequence[str]) -> int:
         """About how many bytes the columns take as an Arrow table."""
@@ -94,7 +99,7 @@ class CsvFiles:
 
     def read(self, columns: Sequence[str], as_text: Collection[str]) -> pa.Table:
         """Read the columns; a line that does not fit is an error that names it and does not quote it."""
-        found = [file.survey() for file in self.files]
+        found = each(CsvFile.survey, self.files, count_threads(None))
         quoted, codes = [quotes for quotes, _ in found], any(zeros for _, zeros in found)
         table = None
         if not codes:
@@ -112,15 +117,16 @@ class CsvFiles:
     def _parsed(
         self, columns: Sequence[str], quoted: Sequence[bool], kinds: Mapping[str, pa.DataType], *, explain: bool = False
     ) -> pa.Table:
-        tables = []
-        for file, quotes in zip(self.files, quoted, strict=True):
+        def parsed(file: CsvFile, quotes: bool) -> pa.Table:
             try:
-                tables.append(file.parse(columns, quotes, kinds))
+                return file.parse(columns, quotes, kinds)
             except (pa.ArrowInvalid, OSError, UnicodeError):
                 if not explain:
                     raise
                 raise file.explained(columns, quotes) from None
-        return pa.concat_tables(tables)
+
+        files = zip(self.files, quoted, strict=True)
+        return pa.concat_tables(each(lambda one: parsed(*one), files, count_threads(None)))
 
     def _typed(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return typed_text(column, self.files[0].dialect.decimal)
@@ -130,14 +136,14 @@ class CsvFiles:
         whole = set.intersection(*(set(file.whole) for file in self.files))
         return {name: pa.int64() for name in self.files[0].names if name in whole and name not in as_text}
 
-    def settle(self, columns: Sequence[str], as_text: Collection[str]) -> CsvTypes:
+    def settle(self, columns: Sequence[str], as_text: Collection[str], threads: int) -> CsvTypes:
         """The types that :meth:`read` gives the columns, from one pass over the files that holds a block at a time."""
-        found = [file.survey() for file in self.files]
+        found = each(CsvFile.survey, self.files, threads)
         quoted = tuple(quotes for quotes, _ in found)
         if not any(codes for _, codes in found):
             with contextlib.suppress(pa.ArrowInvalid, OSError, UnicodeError):
-                return self._settled(columns, as_text, quoted, self._numbers(as_text))
-        return self._settled(columns, as_text, quoted, {}, explain=True)
+                return self._settled(columns, as_text, quoted, self._numbers(as_text), threads)
+        return self._settled(columns, as_text, quoted, {}, threads, explain=True)
 
     def _settled(
         self,
@@ -145,23 +151,17 @@ class CsvFiles:
         as_text: Collection[str],
         quoted: tuple[bool, ...],
         kinds: Mapping[str, pa.DataType],
+        threads: int,
         *,
         explain: bool = False,
     ) -> CsvTypes:
         decimal = self.files[0].dialect.decimal
         guesses = {name: Guess(decimal) for name in columns if name not in as_text and name not in kinds}
-        rows = []
-        for file, quotes in zip(self.files, quoted, strict=True):
-            rows.append(0)
-            try:
-                for block in file.blocks(columns, quotes, kinds):
-                    rows[-1] += block.num_rows
-                    for name, guess in guesses.items():
-                        guess.look(pa.chunked_array([block[name]]))
-            except (pa.ArrowInvalid, OSError, UnicodeError):
-                if not explain:
-                    raise
-                raise file.explained(columns, quotes) from None
+        rows = [0] * len(self.files)
+        for i, block in self._blocks(columns, quoted, kinds, threads, explain=explain):
+            rows[i] += block.num_rows
+            for name, guess in guesses.items():
+                guess.look(pa.chunked_array([block[name]]))
         found = {name: guess.kind or pa.string() for name, guess in guesses.items()}
         asked = {name: pa.string() if name in as_text else kinds.get(name) for name in columns}
         return CsvTypes({name: found.get(name, asked[name]) for name in columns}, tuple(rows), quoted)
@@ -172,18 +172,44 @@ class CsvFiles:
             for file in self.files:
                 yield from file.blocks(columns, True, {})
 
-    def stream(self, columns: Sequence[str], types: CsvTypes) -> Iterator[pa.RecordBatch]:
+    def stream(self, columns: Sequence[str], types: CsvTypes, threads: int) -> Iterator[pa.RecordBatch]:
         """The columns as :meth:`read` gives them, a block of lines at a time."""
-        for file, rows, quoted in zip(self.files, types.rows, types.quoted, strict=True):
-            seen = 0
-            try:
-                for block in file.blocks(columns, quoted, types.kinds):
-                    seen += block.num_rows
-                    yield block
-            except (pa.ArrowInvalid, OSError, UnicodeError):
-                raise file.explained(columns, quoted) from None
-            if seen != rows:
+        seen = [0] * len(self.files)
+        for i, block in self._blocks(columns, types.quoted, types.kinds, threads, explain=True):
+            seen[i] += block.num_rows
+            yield block
+        for file, rows, found in zip(self.files, types.rows, seen, strict=True):
+            if found != rows:
                 raise InputError(f"{file.label} has changed while it was read; start again.")
+
+    def _blocks(
+        self,
+        columns: Sequence[str],
+        quoted: Sequence[bool],
+        kinds: Mapping[str, pa.DataType],
+        threads: int,
+        *,
+        explain: bool,
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The blocks of all files, each with the number of its file; small files are read a few ahead."""
+
+        def blocks(i: int) -> Iterator[pa.RecordBatch]:
+            try:
+                yield from self.files[i].blocks(columns, quoted[i], kinds)
+            except (pa.ArrowInvalid, OSError, UnicodeError):
+                if not explain:
+                    raise
+                raise self.files[i].explained(columns, quoted[i]) from None
+
+        def is_small(i: int) -> bool:
+            return packing(self.files[i].path) is None and self.sizes[i] <= SMALL
+
+        for small, some in itertools.groupby(range(len(self.files)), key=is_small):
+            numbers = [*some]
+            read = ahead(lambda i: [*blocks(i)], numbers, threads) if small else map(blocks, numbers)
+            for i, found in zip(numbers, read, strict=True):
+                for block in found:
+                    yield i, block
 
 
 @dataclass(frozen=True, slots=True)

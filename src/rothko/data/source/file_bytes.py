@@ -11,9 +11,13 @@ import pyarrow as pa
 
 from rothko.data.address import Store, is_store
 from rothko.errors import InputError
+from rothko.progress import count_threads
 
 AT_ONCE = 16
 """Questions that a store is asked at a time."""
+
+SMALL = 1 << 21
+"""The bytes of a file that one thread reads as fast as several, and of which a few may be in memory under any limit."""
 
 
 def in_order(path: Path, packed: str | None = None) -> pa.NativeFile:
@@ -62,6 +66,11 @@ def unread(path: Path, damaged: str) -> InputError:
     if not is_store(path) and not os.access(path, os.R_OK):
         return InputError(f"{path.name} cannot be read: permission is denied.")
     return InputError(damaged)
+
+
+def at_once(path: Path) -> int:
+    """How many files are opened side by side that lie where this one does: questions to a store are waited for."""
+    return AT_ONCE if is_store(path) else count_threads(None)
 
 
 def stamps(paths: Collection[Path]) -> list[tuple[str | int, ...]]:

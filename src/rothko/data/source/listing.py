@@ -1,4 +1,5 @@
-"""Which files a table lies in that is a folder or a pattern, ``data/2026-*.parquet``, here or in an object store.
+"""Which files a table lies in that is a folder or a pattern, ``data/2026-*.parquet``, or several files that are named,
+here or in an object store.
 
 Names that begin with a dot or an underscore are those of tools (``_SUCCESS``, ``.part.crc``) and passed over, as Spark
 and Arrow do. Names of folders below the one that was named may hold values, ``year=2026/month=01``: columns of their
@@ -13,13 +14,16 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from rothko import json_text
 from rothko.data.address import Store, address, is_store
+from rothko.data.source.database.url import is_database
+from rothko.data.source.delta import LOG, is_delta
 from rothko.data.source.file_bytes import size_of
 from rothko.data.source.formats import ARROW, CSV, FORMATS, PARQUET, Format, check_file, format_of
 from rothko.errors import InputError
@@ -27,11 +31,15 @@ from rothko.errors import InputError
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 """The name of the folder of records whose value is missing."""
 MAGIC = "*?["
-DELTA = ("a Delta", "deltalake.DeltaTable(…).to_pyarrow_table()")
-ICEBERG = ("an Iceberg", "pyiceberg's table.scan().to_arrow()")
-"""Tables in lakes, and what reads them."""
+IN_PYTHON = "read it by {} in Python, and anonymize what that gives"
+DELTA = ("a Delta", "name that folder, and nothing beside it")
+DELTA_IN_STORE = ("a Delta", IN_PYTHON.format("deltalake.DeltaTable(…).to_pyarrow_table()"))
+ICEBERG = ("an Iceberg", IN_PYTHON.format("pyiceberg's table.scan().to_arrow()"))
+"""Tables in lakes, and what to do with them."""
 TOGETHER = (CSV, PARQUET, ARROW)
 """Formats of which several files are read as one table."""
+Files: TypeAlias = Path | tuple[Path, ...]
+"""Where a table lies that is read from files: a file, a folder, a pattern, or several of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +68,36 @@ class Listing:
         return tuple(member.path for member in self.members)
 
 
-def is_several(path: Path) -> bool:
-    """Whether a path stands for several files: a folder, or a pattern that is not itself the name of a file."""
+def files_named(data: Any) -> Files | None:
+    """Where a table lies that is given by a path, or by a list of them; None where it is given otherwise.
+
+    >>> files_named(["a.csv"]) == Path("a.csv"), files_named({"age": [30]})
+    (True, None)
+    """
+    if isinstance(data, str | Path):
+        return None if is_database(data) else Path(data)
+    named = data if isinstance(data, list | tuple) else []
+    if not named or not all(isinstance(one, Path) or _is_called_as_a_file(one) for one in named):
+        return None
+    if any(map(is_database, named)):
+        raise InputError(
+            "Several tables are read as one where they are files; of a database name one table, or join those that you "
+            "need by ?query=SELECT …."
+        )
+    return Path(named[0]) if len(named) == 1 else tuple(map(Path, named))
+
+
+def _is_called_as_a_file(one: Any) -> bool:
+    """Whether an item of a list is the name of a file, and not a cell, which no message may quote."""
+    if not isinstance(one, str):
+        return False
+    return is_database(one) or is_store(one) or format_of(Path(one)) is not None or os.path.exists(one)
+
+
+def is_several(path: Files) -> bool:
+    """Whether this stands for several files: a list, a folder, or a pattern that is not itself the name of a file."""
+    if isinstance(path, tuple):
+        return True
     if is_store(path):
         return _is_pattern(path) or Store.of(path).size(path) is None
     try:
@@ -70,14 +106,15 @@ def is_several(path: Path) -> bool:
         return False
 
 
-def listed(path: Path) -> Listing:
-    """The files that a folder or a pattern stands for; an error where there are none, or of several kinds."""
+def listed(path: Files) -> Listing:
+    """The files of a table; an error where there are none, or of several kinds."""
     base, found = _found(path)
-    name = address(path)
-    if not found and _is_pattern(path):
-        raise InputError(f"No file matches {name!r}.")
-    if not found and is_store(path):
-        raise InputError(f"There is no object {name!r}, and none below it.")
+    name = _called(path)
+    if isinstance(path, Path) and not found:
+        if _is_pattern(path):
+            raise InputError(f"No file matches {name!r}.")
+        if is_store(path):
+            raise InputError(f"There is no object {name!r}, and none below it.")
     forms = {one: format_of(one) for one in found}
     read = [one for one, form in forms.items() if form is not None]
     others = Counter(one.suffix.lower() or "none" for one, form in forms.items() if form is None)
@@ -87,10 +124,8 @@ def listed(path: Path) -> Listing:
     kinds = {id(form): one for one, form in forms.items() if form is not None}
     if len(kinds) > 1:
         endings = sorted(one.suffix for one in kinds.values())
-        example = f"{name.rstrip('/')}/**/*{endings[0]}"
-        raise InputError(
-            f"{name!r} has files of several kinds ({', '.join(endings)}); name those of one, for example {example!r}."
-        )
+        example = "" if isinstance(path, tuple) else f", for example {name.rstrip('/') + '/**/*' + endings[0]!r}"
+        raise InputError(f"{name!r} has files of several kinds ({', '.join(endings)}); name those of one{example}.")
     form = forms[read[0]]
     assert form is not None
     if form not in TOGETHER:
@@ -104,7 +139,7 @@ def listed(path: Path) -> Listing:
     if not members:
         raise InputError(f"All files of {name!r} are empty.")
     _same_folders(members)
-    label, notes = PurePosixPath(name).name or name, []
+    label, notes = (PurePosixPath(name).name or name) if isinstance(path, Path) else name, []
     if others:
         kinds_told = ", ".join(sorted(others))
         notes.append(f"Files of {label} with other endings ({kinds_told}) are not read: {others.total():,}.")
@@ -113,17 +148,32 @@ def listed(path: Path) -> Listing:
     return Listing(label, tuple(members), form, tuple(notes))
 
 
-def paths_below(path: Path) -> set[Path]:
+def paths_below(path: Files) -> set[Path]:
     """All files that a folder or a pattern stands for, those that are not read among them."""
     return {*_found(path)[1]}
 
 
-def paths_at(path: Path) -> tuple[Path, ...]:
+def paths_at(path: Files) -> tuple[Path, ...]:
     """The files that a path stands for, as many as can be told: itself, where it is one."""
     try:
-        return listed(path).paths if is_several(path) else (path,)
+        return listed(path).paths if is_several(path) else _each(path)
     except InputError:
-        return (path,)
+        return _each(path)
+
+
+def folders_in(path: Files) -> tuple[Path, ...]:
+    """The folders among what is named, whose files are read."""
+    return tuple(one for one in _each(path) if not is_store(one) and one.is_dir())
+
+
+def _each(path: Files) -> tuple[Path, ...]:
+    return path if isinstance(path, tuple) else (path,)
+
+
+def _called(path: Files) -> str:
+    """What messages call files that are read as one table."""
+    first, *others = map(address, _each(path))
+    return f"{first} (and {len(others):,} more)" if others else first
 
 
 def released_in(folder: Path) -> Path | None:
@@ -140,8 +190,10 @@ def _is_pattern(path: Path) -> bool:
     return any(sign in str(path) for sign in MAGIC)
 
 
-def _found(path: Path) -> tuple[Path, list[Path]]:
+def _found(path: Files) -> tuple[Path, list[Path]]:
     """The folder below which all files lie, and these, in the order of their names."""
+    if isinstance(path, tuple):
+        return _named(path)
     if not _is_pattern(path) or (not is_store(path) and path.exists()):
         return path, sorted(_in_store(path) if is_store(path) else _in_folder(path))
     parts = path.parts
@@ -158,7 +210,27 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
         elif not _is_hidden(one, base):
             check_file(one, may_be_empty=True)
             files.add(one)
+    _refuse_lakes(files)
     return base, sorted(files)
+
+
+def _named(paths: tuple[Path, ...]) -> tuple[Path, list[Path]]:
+    """The files of several that are named; an error where one is named twice, for its records would count twice."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        if not is_several(path) and not is_store(path):
+            check_file(path, may_be_empty=True)
+        for one in _found(path)[1] if is_several(path) else [path]:
+            place = str(one) if is_store(one) else os.path.realpath(one)
+            if place in found:
+                raise InputError(f"{one.name} is named twice, and its records would count twice; name it once.")
+            found[place] = one
+    _refuse_lakes(one for one in found.values() if not is_store(one))
+    try:
+        base = Path(os.path.commonpath([one.parent for one in found.values()]))
+    except ValueError:  # of which some begin at the root
+        base = Path()
+    return base, sorted(found.values())
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -172,10 +244,6 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _in_folder(folder: Path) -> Iterator[Path]:
     """All files below a folder that are not hidden; folders behind links as well, once each."""
-    if os.path.isdir(folder / "_delta_log"):  # False where one may not look
-        raise _of_a_lake(folder, DELTA)
-    if glob.glob(str(Path(glob.escape(str(folder))) / "metadata" / "*.metadata.json")):
-        raise _of_a_lake(folder, ICEBERG)
     seen = set()
 
     def refused(error: OSError) -> None:
@@ -188,6 +256,7 @@ def _in_folder(folder: Path) -> Iterator[Path]:
             folders.clear()
             continue
         seen.add((at.st_dev, at.st_ino))
+        _refuse_lake(Path(here))
         folders[:] = [one for one in folders if not one.startswith((".", "_"))]
         for name in files:
             if not name.startswith((".", "_")):
@@ -195,10 +264,23 @@ def _in_folder(folder: Path) -> Iterator[Path]:
                 yield Path(here, name)
 
 
+def _refuse_lakes(files: Iterable[Path]) -> None:
+    """Refuse files that lie below the folder of a table of a lake."""
+    for folder in {folder for file in files for folder in file.absolute().parents}:
+        _refuse_lake(folder)
+
+
+def _refuse_lake(folder: Path) -> None:
+    if is_delta(folder):
+        raise _of_a_lake(folder, DELTA)
+    if glob.glob(str(Path(glob.escape(str(folder))) / "metadata" / "*.metadata.json")):
+        raise _of_a_lake(folder, ICEBERG)
+
+
 def _in_store(base: Path) -> Iterator[Path]:
     found = Store.of(base).under(base)
-    if any("_delta_log" in one.parts for one in found):
-        raise _of_a_lake(base, DELTA)
+    if any(LOG in one.parts for one in found):
+        raise _of_a_lake(base, DELTA_IN_STORE)
     if any(one.parent.name == "metadata" and one.name.endswith(".metadata.json") for one in found):
         raise _of_a_lake(base, ICEBERG)
     return (one for one in found if not _is_hidden(one, base))
@@ -206,10 +288,9 @@ def _in_store(base: Path) -> Iterator[Path]:
 
 def _of_a_lake(folder: Path, kind: tuple[str, str]) -> InputError:
     """What is said of the folder of a Delta or an Iceberg table: it also holds files of records that were deleted."""
-    name, reader = kind
+    name, advice = kind
     return InputError(
-        f"{address(folder)!r} is {name} table, whose folder also holds records that were deleted; read it by {reader} "
-        "in Python, and anonymize what that gives."
+        f"{address(folder)!r} is {name} table, whose folder also holds records that were deleted; {advice}."
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.source.csv import BLOCK_BYTES
+from rothko.progress import count_threads, each
 
 Found = TypeVar("Found")
 
@@ -35,5 +35,4 @@ def by_block(path: Path, look: Callable[[NDArray[np.uint8], int, int], Found]) -
             mapped.madvise(mmap.MADV_DONTNEED, begin, end - begin)
         return found
 
-    with ThreadPoolExecutor() as pool:
-        return list(pool.map(looked, range(0, len(data), BLOCK_BYTES)))
+    return each(looked, range(0, len(data), BLOCK_BYTES), count_threads(None))

@@ -15,9 +15,10 @@ from typing import Any
 from rothko.data.address import is_store
 from rothko.data.source.csv import CsvOptions, texts
 from rothko.data.source.database.url import is_database
+from rothko.data.source.delta import is_delta, open_delta
 from rothko.data.source.file_bytes import stamp
 from rothko.data.source.formats import is_text, open_file
-from rothko.data.source.listing import is_several, paths_at, released_in
+from rothko.data.source.listing import Files, files_named, is_several, paths_at, released_in
 from rothko.data.source.several import open_several
 from rothko.data.source.source import Source
 from rothko.errors import InputError
@@ -25,7 +26,9 @@ from rothko.mistakes import said
 
 
 def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str] = ()) -> Source:
-    """Open a path, the address of a database, a dataframe or a mapping of arrays; what is open already comes back.
+    """Open a path, or several, the address of a database, a dataframe or a mapping of arrays.
+
+    What is open already comes back.
 
     Parameters
     ----------
@@ -42,8 +45,8 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
         from rothko.data.source.database.opening import open_database  # drivers take a while to load
 
         source = open_database(data)
-    elif isinstance(data, str | Path):
-        source = open_path(Path(data), csv or CsvOptions())
+    elif (files := files_named(data)) is not None:
+        source = open_path(files, csv or CsvOptions())
     else:
         from rothko.data.source.frames import open_frame  # what knows all dataframes takes a while to load
 
@@ -53,11 +56,14 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
     return source
 
 
-def open_path(path: Path, csv: CsvOptions) -> Source:
-    """Open a file, or all files of a folder or a pattern; of the folder of a release, its table."""
+def open_path(path: Files, csv: CsvOptions) -> Source:
+    """Open a file, or all files of a list, a folder or a pattern; of the folder of a release, its table."""
+    if isinstance(path, Path) and is_delta(path):
+        return open_delta(path)
     if is_several(path):
-        table = None if is_store(path) else released_in(path)
+        table = released_in(path) if isinstance(path, Path) and not is_store(path) else None
         return open_several(path, csv) if table is None else open_path(table, csv)
+    assert isinstance(path, Path)
     before = stamp(path)
     return replace(open_file(path, csv), _stamps={path: before})
 
@@ -78,11 +84,14 @@ def with_names(source: Source) -> Source:
 
 def open_either(data: Any, forms: Sequence[CsvOptions], asked: Sequence[str]) -> Source:
     """Open a text file that is written in one of some forms: the first in which it has columns that are asked for."""
-    for form in forms[:-1] if isinstance(data, str | Path) and not is_database(data) and len({*forms}) > 1 else ():
+    files = files_named(data)
+    if files is None or len({*forms}) == 1:
+        return open_source(data, csv=forms[-1], asked=asked)
+    for form in forms[:-1]:
         try:
             source = open_source(data, csv=form)
             there = any(name in asked or name.removesuffix("_min") in asked for name in source.names)
-            if there and (form.encoding == forms[-1].encoding or all(map(_is_utf_8, paths_at(Path(data))))):
+            if there and (form.encoding == forms[-1].encoding or all(map(_is_utf_8, paths_at(files)))):
                 return source
         except InputError:  # of another form, then; the last one says what is wrong
             continue
@@ -106,8 +115,8 @@ def _refuse_unnamed(source: Source, asked: Sequence[str]) -> None:
         return
     raise InputError(
         f"{source.label} has no such columns: none of the {len(asked)} that are asked for is among the "
-        f"{len(source.names)} names in its first line; correct them or {said('--delimiter')}, or use "
-        f"{said('--header', False)} if that line is "
-        f"a record ({said('--show-values')} lists what it holds).",
+        f"{len(source.names)} name{'s' * (len(source.names) != 1)} in its first line; correct them or "
+        f"{said('--delimiter')}, or use {said('--header', False)} if that line is a record "
+        f"({said('--show-values')} lists what it holds).",
         values=source.names,
     )

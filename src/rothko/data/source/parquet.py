@@ -9,11 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.file_bytes import by_range, size_of, unread
+from rothko.data.source.file_bytes import SMALL, by_range, size_of, unread
 from rothko.data.source.source import DAMAGED, PIECE_BYTES, Source, sound
-
-SMALL = 1 << 22
-"""The bytes of a file that one thread reads as fast as several."""
 
 
 def open_parquet(path: Path, _: CsvOptions, *, groups: Iterable[int] | None = None) -> Source:

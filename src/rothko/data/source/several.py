@@ -7,31 +7,33 @@ columns of which a file knows no value. Anything else is refused, with the names
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 
 from rothko.data.plain import as_plain, is_text_type
-from rothko.data.source.csv import CsvDialect, CsvOptions
+from rothko.data.source.csv import SAMPLE_RECORDS, CsvDialect, CsvOptions
 from rothko.data.source.csv_file import CsvFile, open_texts
-from rothko.data.source.file_bytes import AT_ONCE, stamps
+from rothko.data.source.file_bytes import SMALL, at_once, stamps
 from rothko.data.source.guess import typed_text
-from rothko.data.source.listing import Listing, Member, listed, paths_below
+from rothko.data.source.listing import Files, Listing, Member, listed, paths_below
 from rothko.data.source.source import DAMAGED, Source
 from rothko.errors import InputError
 from rothko.mistakes import said
+from rothko.progress import ahead, count_threads, each
 
+SOME = 10
+"""Records that are looked at of each further text file."""
 UNITS = ("s", "ms", "us", "ns")
 
 
-def open_several(path: Path, csv: CsvOptions) -> Source:
-    """Open all files of a folder or a pattern as one table."""
+def open_several(path: Files, csv: CsvOptions) -> Source:
+    """Open all files of a list, a folder or a pattern as one table."""
     if csv.format is not None:
-        raise InputError(f"{said('--input-format')} is for one file; the files of a folder or a pattern have endings.")
+        raise InputError(f"{said('--input-format')} is for one file; where there are several, they have endings.")
     found = listed(path)
     before = dict(zip(found.paths, stamps(found.paths), strict=True))
     others = paths_below(path) - {*found.paths}
@@ -51,8 +53,8 @@ def _open_texts(found: Listing, said: CsvOptions) -> Source:
     """Text files, all written as the first one is."""
     first = _sniffed(found.members[0], said)
     alike = replace(said, delimiter=first.delimiter, quote=first.quote, header=first.header)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        dialects = [first, *pool.map(lambda member: _sniffed(member, alike), found.members[1:])]
+    others = each(lambda member: _sniffed(member, alike, SOME), found.members[1:], at_once(found.members[0].path))
+    dialects = [first, *others]
     files = []
     for member, dialect in zip(found.members, dialects, strict=True):
         if dialect.names != first.names:
@@ -62,9 +64,9 @@ def _open_texts(found: Listing, said: CsvOptions) -> Source:
     return replace(open_texts(files, found.label, said), notes=first.notes)
 
 
-def _sniffed(member: Member, options: CsvOptions) -> CsvDialect:
+def _sniffed(member: Member, options: CsvOptions, records: int = SAMPLE_RECORDS) -> CsvDialect:
     with _called(member):
-        return CsvDialect.sniff(member.path, options, may_be_empty=True)
+        return CsvDialect.sniff(member.path, options, may_be_empty=True, records=records)
 
 
 def _other_columns(usual: Member, member: Member, first: CsvDialect, other: CsvDialect, said: CsvOptions) -> InputError:
@@ -141,8 +143,7 @@ def _open_typed(found: Listing, options: CsvOptions) -> Source:
         with _called(member):
             return found.form.open(member.path, options)
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        sources = list(pool.map(opened, found.members))
+    sources = each(opened, found.members, at_once(found.members[0].path))
     kinds = _kinds(found.members, sources)
     told = _said_by_folders([{n: v for n, v in one.told.items() if n not in kinds} for one in found.members])
     parts = [
@@ -152,13 +153,18 @@ def _open_typed(found: Listing, options: CsvOptions) -> Source:
     ]  # fmt: skip
 
     def read(columns: Sequence[str], as_text: Collection[str]) -> pa.Table:
-        with ThreadPoolExecutor() as pool:
-            tables = list(pool.map(lambda part: part.read(columns, as_text), parts))
+        tables = each(lambda part: part.read(columns, as_text), parts, count_threads(None))
         return pa.concat_tables(tables).combine_chunks()
 
     def pieces(columns: Sequence[str], as_text: Collection[str], rows: int, threads: int) -> Iterator[pa.Table]:
-        for part in parts:
-            yield from part.pieces(columns, as_text, rows, threads)
+        for small, some in itertools.groupby(parts, key=lambda part: part.source.bytes <= SMALL):
+            # A small file is read by one thread, so several are read at a time.
+            run = [*some]
+            if small:
+                read = ahead(lambda part: [*part.pieces(columns, as_text, rows, 1)], run, threads)
+                yield from itertools.chain.from_iterable(read)
+            else:
+                yield from itertools.chain.from_iterable(part.pieces(columns, as_text, rows, threads) for part in run)
 
     return Source(
         found.label,

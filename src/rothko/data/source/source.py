@@ -62,8 +62,8 @@ class Source:
     """What messages call it: the file's name or the kind of dataframe."""
     names: tuple[str, ...]
     """Its columns."""
-    path: Path | None
-    """The file it is in, if any."""
+    path: Path | tuple[Path, ...] | None
+    """The file it is in, if any; the folder, the pattern or the list, where these are several."""
     _read: Callable[[Sequence[str], Collection[str]], pa.Table]
     restore: Callable[[pa.Table], Any] = as_arrow
     """Turn an Arrow table into the kind of table that came in."""
@@ -187,7 +187,7 @@ class Source:
         self._check()
         try:
             yield
-        except Exception:
+        except Exception:  # whatever a reader stumbles over: it goes on, unless files have changed under it
             self._check()
             raise
         self._check()

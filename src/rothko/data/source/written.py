@@ -75,6 +75,8 @@ class Written:
     """What parts the thousands of numbers; nothing where it is None."""
     absent: tuple[str, ...] = ()
     """Texts that stand for a missing value in any column, and become one."""
+    absent_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The same of single columns."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -84,7 +86,7 @@ class Written:
     @property
     def changes(self) -> bool:
         """Whether anything may have to be written anew."""
-        return bool(self.columns or self.absent)
+        return bool(self.columns or self.absent or self.absent_in)
 
     def opened(self, source: Source) -> Source:
         """The same table, written as in a release."""
@@ -118,31 +120,13 @@ class Written:
         for piece in pieces:
             table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
             for i, name in enumerate(table.column_names):
-                column = self._without_absent(table.column(i))
+                column = _without(table.column(i), (*self.absent, *self.absent_in.get(name, ())))
                 if column is not table.column(i):
                     table = table.set_column(i, name, column)
                 if name in self.columns and is_text_type(column.type):
                     rewrite = self._rewriting(name, signs.setdefault(name, set()))
                     table = table.set_column(i, name, _by_word(as_plain(column), rewrite, self.missing))
             yield table
-
-    def _without_absent(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """A column with nothing where a word stands for it; of a number, where the word is written as one."""
-        plain = as_plain(column) if self.absent else column
-        if is_text_type(plain.type):
-            words = pa.array(self.absent, plain.type)
-        elif pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type):
-            numbers = [word for word in self.absent if re.fullmatch(NUMBER, word)]
-            found = pc.cast(pa.array(numbers, pa.string()), pa.float64())
-            if pa.types.is_integer(plain.type):
-                found = found.filter(pc.equal(pc.floor(found), found))
-            words = found.cast(plain.type, safe=False)
-        else:
-            return column
-        hit = pc.is_in(plain, value_set=words) if len(words) else None
-        if hit is None or not pc.any(hit, min_count=0).as_py():
-            return column
-        return pc.if_else(hit, pa.scalar(None, plain.type), plain)
 
     def _rewriting(self, name: str, signs: set[str]) -> Callable[[pa.Array], pa.Array]:
         if name in self.dates:
@@ -184,6 +168,27 @@ def grouped(thousands: str, decimal: str) -> str:
     [True, False, False, False]
     """
     return rf"^\s*[+-]?[1-9]\d{{0,2}}(?:{SIGNS[thousands]}\d{{3}})+(?:{re.escape(decimal)}\d*)?\s*$"
+
+
+def _without(column: pa.ChunkedArray, absent: Sequence[str]) -> pa.ChunkedArray:
+    """A column with nothing where a word stands for it; of a number, where the word is written as one."""
+    if not absent:
+        return column
+    plain = as_plain(column)
+    if is_text_type(plain.type):
+        words = pa.array(absent, plain.type)
+    elif pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type):
+        numbers = [word for word in absent if re.fullmatch(NUMBER, word)]
+        found = pc.cast(pa.array(numbers, pa.string()), pa.float64())
+        words = found.cast(plain.type, safe=False)
+        if pa.types.is_integer(plain.type):  # -99 is no number of eight bits without a sign, though 157 is
+            words = words.filter(pc.equal(words.cast(pa.float64()), found))
+    else:
+        return column
+    hit = pc.is_in(plain, value_set=words) if len(words) else None
+    if hit is None or not pc.any(hit, min_count=0).as_py():
+        return column
+    return pc.if_else(hit, pa.scalar(None, plain.type), plain)
 
 
 def _by_word(

@@ -23,6 +23,7 @@ from rothko.data.survey.reservoir import Reservoir
 from rothko.data.survey.settle import check_grids, counted, make_room, settle
 from rothko.data.typed import typed_column
 from rothko.progress import Progress, silent
+from rothko.trim import give_back
 
 LOOK = 1 << 18
 """Records after which it is decided whether the values of a column are too many."""
@@ -138,6 +139,7 @@ def survey(
         reservoir = Reservoir(sample, seed)
         found = _first_look(read, counted(policy), policy, reservoir, memory, run, progress)
         sampled = reservoir.result()
+        give_back()  # what was read
         known = settle(
             source.names, source.label, policy, found, sampled, reservoir.seen,
             lambda look: look.over(read.watched("survey", progress, look.columns(read.names)), run),

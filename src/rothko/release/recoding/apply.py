@@ -7,6 +7,7 @@ written shows nothing but what the recoding publishes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,8 +18,8 @@ import pyarrow.compute as pc
 
 from rothko.data.schema import written_as_text
 from rothko.data.source.csv import CsvOptions
-from rothko.data.source.database.url import is_database
 from rothko.data.source.formats import in_cells
+from rothko.data.source.listing import files_named, paths_at
 from rothko.engines.plan import BASELINE, as_bytes, available_memory
 from rothko.errors import VerificationError
 from rothko.policy.opened import opened
@@ -59,7 +60,7 @@ class Applied(NamedTuple):
 
 def apply_file(
     recoding: Path,
-    data: str | Path,
+    data: str | Path | Sequence[str | Path],
     out: str | Path,
     *,
     keep_order: bool = False,
@@ -82,7 +83,8 @@ def apply_file(
     granted = as_bytes(memory)
     target, phi_file = named_file(out), recoding_file(Path(recoding))
     beside = [file for file in phi_file.parent.glob("*.parquet") if file.name.endswith(LARGE_ENDINGS)]
-    inputs = (*(() if is_database(data) else (Path(data),)), phi_file, *beside)
+    at = files_named(data)
+    inputs = (*(() if at is None else paths_at(at)), phi_file, *beside)
     claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
     phi = Recoding.load(recoding)
     source = opened(data, phi.policy, csv=csv)

@@ -150,8 +150,9 @@ def _placed(attributes: Sequence[Attribute], policy: Policy, table: str, names: 
     """The records with what they keep, and the part of each of their quasi-identifiers."""
     kept = [name_of(name) for name in policy.columns if name in policy.kept + policy.sensitive]
     parts = [
-        f"{part_of(attribute, policy.columns[attribute.name], policy.missing)} AS {part}"
+        f"{part_of(attribute, column, (*policy.missing, *column.missing))} AS {part}"
         for attribute, part in zip(attributes, names.parts, strict=True)
+        for column in [policy.columns[attribute.name]]
     ]
     inside = ",\n".join(f"    {column}" for column in (*kept, *parts))
     return f"(\n  SELECT\n{inside}\n  FROM {name_of(table)}\n)"

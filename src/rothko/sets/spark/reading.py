@@ -60,6 +60,11 @@ def open_sets(data: Any, how: Reading, master: str | None) -> SetFrame:
         return _long(at, source, how)
     reader = pieces_of(source, how, form)
     frame = source.frame.select([quoted(name) for name in reader.columns])
+    return _of_source(at, frame, reader, source)
+
+
+def _of_source(at: Any, frame: Any, reader: Pieces, source: Source) -> SetFrame:
+    assert not isinstance(source.path, tuple), "Spark reads a path at a time"
     return SetFrame(at, frame, reader, source.label, source.path)
 
 
@@ -114,7 +119,7 @@ def _long(at: Any, source: Source, how: Reading) -> SetFrame:
         rows = chosen.mapInArrow(of_batches(_as_texts, columns), "record string, item string")
         # One item of each kind, so that how a record's rows are spread does not matter.
         frame = rows.groupBy("record").agg(functions.collect_set("item").alias("items")).select("items")
-    return SetFrame(at, frame, Pieces(["items"], _from_items), source.label, source.path)
+    return _of_source(at, frame, Pieces(["items"], _from_items), source)
 
 
 def _as_texts(columns: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -35,6 +35,7 @@ SETTINGS = (
     "SET LOCAL max_parallel_workers_per_gather = 0",
 )
 """Of every pass, so that all see the records in one order."""
+AT_ONCE = "adbc.postgresql.batch_size_hint_bytes"
 YEARS = {"date": (-719162, 2932896), "timestamp": (-62135596800000000, 253402300799999999)}
 """The first and the last day, and microsecond, that calendars of four digits have: infinity lies beyond."""
 
@@ -61,7 +62,7 @@ class PostgreSQL:
                 [(self._snapshot,)] = _rows(cursor, "SELECT pg_export_snapshot()")
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """The records, as many at a time as the driver puts together."""
+        """The records, about as many at a time as are asked for."""
         for name in columns:
             if name in self._refused:
                 raise InputError(
@@ -77,6 +78,9 @@ class PostgreSQL:
                 raise ConnectionError from None
             for one in SETTINGS:
                 cursor.execute(one)
+            # Left to itself, the driver brings 16 MB before it gives the first record.
+            about = rows * max(self.bytes // max(self.rows, 1), 1)
+            cursor.adbc_statement.set_options(**{AT_ONCE: str(min(max(about, 1 << 16), 1 << 24))})
             cursor.execute(f"SELECT {asked} FROM {self._address.sql}")
             for batch in cursor.fetch_record_batch():
                 yield pa.RecordBatch.from_arrays([self._plain(name, batch[name]) for name in columns], list(columns))
