@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rothko.engines.plan import Cost, Plan
+from rothko.engines.foretold import Plan
+from rothko.engines.plan import Cost
 from rothko.errors import OutputError
 from rothko.flow import anonymize
 from rothko.generate.agrawal import agrawal_batches

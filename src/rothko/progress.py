@@ -6,8 +6,9 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
@@ -62,6 +63,29 @@ def each(work: Callable[[Thing], Result], things: Iterable[Thing], threads: int)
         return [work(thing) for thing in things]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, things))
+
+
+def ahead(work: Callable[[Thing], Result], things: Iterable[Thing], threads: int) -> Iterator[Result]:
+    """The same as it is asked for: while one result is looked at, the next few are made.
+
+    >>> list(ahead(lambda x: x * x, [1, 2, 3], threads=2))
+    [1, 4, 9]
+    """
+    if threads <= 1:
+        yield from map(work, things)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for thing in things:
+                waiting.append(pool.submit(work, thing))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()
 
 
 _listeners: list[Callable[[str], None]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from rothko import calibrate
 from rothko.cli import application
-from rothko.engines import plan
+from rothko.engines import foretold, plan
 from rothko.engines.options import RothkoS
 from rothko.errors import InputError, PolicyError
 
@@ -71,7 +72,7 @@ def test_a_table_that_fits_is_read_once(rows: int) -> None:
 def test_a_sample_that_is_too_small_for_k_stops_rothko_s() -> None:
     assert plan.levels_s(1_000_000, 100, 500_000) == 0
     assert plan.repartitions_s(1_000_000, 100, 500_000) == (0, False)
-    [cost] = [c for c in plan.plan(10**8, columns=9, k=6 * 10**7, memory=GB).costs if c.engine == "rothko-s"]
+    [cost] = [c for c in foretold.plan(10**8, columns=9, k=6 * 10**7, memory=GB).costs if c.engine == "rothko-s"]
     assert "no cut with confidence" in cost.note
 
 
@@ -155,7 +156,7 @@ def test_what_is_asked_for_is_taken_or_refused() -> None:
 
 
 def test_a_plan_counts_as_the_model_does() -> None:
-    found = plan.plan(10**9, columns=9, k=100, memory=2 * GB, distinct=10**6, options=RothkoS(test="normal"))
+    found = foretold.plan(10**9, columns=9, k=100, memory=2 * GB, distinct=10**6, options=RothkoS(test="normal"))
     memory, t, s = found.costs
     assert (found.row_bytes, found.size, found.group_bytes) == (44, 44 * GB, 8_000_000)
     assert found.cache == found.budget.frequency // 8_000_000
@@ -169,13 +170,54 @@ def test_a_plan_counts_as_the_model_does() -> None:
 
 
 def test_a_frequency_group_that_does_not_fit_rules_out_rothko_t() -> None:
-    found = plan.plan(10**9, columns=9, k=100, memory=GB, distinct=10**9)
+    found = foretold.plan(10**9, columns=9, k=100, memory=GB, distinct=10**9)
     assert [cost.works for cost in found.costs] == [False, False, True]
+
+
+def on_disk(method: str, rows: int = 10**8, k: int = 100, memory: int = GB) -> plan.Cost:
+    _, t, s = foretold.plan(rows, columns=9, k=k, memory=memory, row_bytes=100, method=method).costs
+    assert (t.engine, s.engine) == ("rothko-t", "rothko-s")
+    assert replace(t, engine="") == replace(s, engine=""), "both do the same"
+    return s
+
+
+@pytest.mark.parametrize(
+    ("method", "passes"),
+    [
+        ("hilbert", (2, 1, 1)),
+        ("hilbert-fast", (2, 1, 1)),
+        ("idistance-fast", (4, 2, 2)),
+        ("cluster", (2, 1, 1)),
+        ("refine", (4, 1, 2)),
+    ],
+)
+def test_methods_without_a_tree(method: str, passes: tuple[int, int, int]) -> None:
+    cost = on_disk(method)
+    assert cost.works
+    assert (cost.reads, cost.source, cost.writes) == passes
+
+
+def test_a_segment_that_fits_as_codes_alone_is_read_twice_more_and_one_that_does_not_is_refused() -> None:
+    tuples = plan.budget(GB, row_bytes=100).tuples
+    cost = on_disk("hilbert", k=tuples // 256 + 100)
+    assert (cost.works, cost.reads, cost.source, cost.writes) == (True, 4, 1, 2)
+    assert "grouped by their codes" in cost.note
+    cost = on_disk("hilbert", k=tuples // 50)
+    assert not cost.works
+    assert "must see" in cost.note
+
+
+def test_what_no_engine_on_disk_can_do_is_told() -> None:
+    assert not on_disk("topdown").works
+    text = rothko("--rows", "1e9", "--columns", "9", "--memory", "2GB", "--method", "topdown", "--no-calibration")
+    assert "topdown sees all records at once, in memory, so the run would be refused" in " ".join(text.split())
+    with pytest.raises(PolicyError, match=r"^'hilbrt' is not a method; did you mean 'hilbert'\?"):
+        foretold.plan(10, columns=1, k=2, memory=GB, method="hilbrt")
 
 
 def test_time_grows_with_passes_and_records() -> None:
     speed = calibrate.Speed(read=1e-9, write=2e-9, code=1e-8, count=1e-9, level=1e-9, release=1e-7)
-    small, large = (plan.plan(rows, columns=9, k=100, memory=GB) for rows in (10**8, 10**9))
+    small, large = (foretold.plan(rows, columns=9, k=100, memory=GB) for rows in (10**8, 10**9))
     times = [[speed.seconds(found, cost) for cost in found.costs] for found in (small, large)]
     assert all(a < b for a, b in zip(*times, strict=True))
     assert times[0][1] > times[0][2] > times[0][0]

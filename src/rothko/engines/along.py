@@ -25,6 +25,7 @@ from rothko.methods.method import Method
 from rothko.mistakes import said
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Statistics
+from rothko.workload.tasks import Task, models
 
 STEP = 16
 """Bits of a key by which a cell is divided in one count, at most,"""
@@ -82,6 +83,15 @@ def told(method: Method, segments: Sequence[Segment], large: str) -> tuple[str, 
     return (
         f"{method.name} made its classes within {len(segments):,} ranges of the Hilbert curve, each as large as "
         f"{large}; none crosses from one to the next.",
+    )
+
+
+def weighed_by(method: Method, sampled: int, rows: int, workload: Sequence[Task]) -> str:
+    """What a person should know of columns that were weighed by some of the records, where all would be in memory."""
+    targets = dict.fromkeys(repr(task.target) for task in models(workload))
+    return (
+        f"{method.name} weighed the quasi-identifiers by what {sampled:,} of {rows:,} records, drawn at random, tell "
+        f"about {' and '.join(targets)}."
     )
 
 

@@ -31,8 +31,6 @@ SAFE = 0.75
 """Share of the free memory that a run without a limit may take."""
 MOST_RECORDS = 2**31 - 1
 """The memory engine numbers records in 32 bits."""
-VALUE_BYTES = 8
-"""Of a frequency group: one count for each value of each attribute."""
 LEAST_RECORDS = 1_000
 LEAST_WORK = 48_000_000
 """Bytes beside the baseline and a frequency group without which batches would be a few records each."""
@@ -298,93 +296,6 @@ class Cost:
     writes: int
     """How often the table is written to disk, in parts (repartitions)."""
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be expected of each engine for one table."""
-
-    rows: int
-    columns: int
-    row_bytes: int
-    k: int
-    budget: Budget
-    group_bytes: int
-    """The size of a frequency group of the whole table."""
-    cache: int
-    """Frequency groups that fit in memory (F_CACHE)."""
-    height: int
-    """Levels of cuts until every part fits in memory."""
-    sample: int
-    """Records of the first sample of Rothko-S."""
-    costs: tuple[Cost, ...]
-    engine: str
-    """What ``auto`` chooses."""
-    reason: str
-
-    @property
-    def size(self) -> int:
-        """Bytes of the table."""
-        return self.rows * self.row_bytes
-
-
-def plan(
-    rows: int,
-    *,
-    columns: int,
-    k: int,
-    memory: int | None = None,
-    row_bytes: int | None = None,
-    distinct: int | None = None,
-    options: RothkoS | None = None,
-) -> Plan:
-    """Foretell passes, reads and writes of every engine.
-
-    Parameters
-    ----------
-    columns
-        Quasi-identifiers.
-    memory
-        The limit in bytes; without one, a safe share of what is free.
-    row_bytes
-        Bytes of a record; four for each column and eight beside them where it is not given.
-    distinct
-        Distinct values of all quasi-identifiers together; 100,000 for each where it is not given.
-    options
-        The test of Rothko-S, and its level.
-
-    Examples
-    --------
-    >>> found = plan(10**9, columns=9, k=100, memory=2 * 10**9)
-    >>> [(cost.engine, cost.works, cost.reads, cost.writes) for cost in found.costs]
-    [('memory', False, 1, 0), ('rothko-t', True, 12, 2), ('rothko-s', True, 3, 1)]
-    """
-    options = options or RothkoS()
-    limit = int(SAFE * available_memory()) if memory is None else memory
-    row_bytes = 4 * columns + 8 if row_bytes is None else row_bytes
-    distinct = columns * min(rows, 100_000) if distinct is None else distinct
-    group = VALUE_BYTES * distinct
-    shares = budget(limit, row_bytes=row_bytes)
-    engine, reason = choose_engine(rows, rows * row_bytes, memory=limit)
-    cache = shares.cache(group)
-    return Plan(
-        rows=rows,
-        columns=columns,
-        row_bytes=row_bytes,
-        k=k,
-        budget=shares,
-        group_bytes=group,
-        cache=cache,
-        height=height(rows, shares.tuples),
-        sample=min(rows, shares.tuples),
-        costs=(
-            Cost("memory", engine == "memory", 1, 1, 0, "" if engine == "memory" else reason),
-            cost_t(rows, shares, group),
-            cost_s(rows, shares, k, options),
-        ),
-        engine=engine,
-        reason=reason,
-    )
 
 
 def cost_t(rows: int, shares: Budget, group: int) -> Cost:

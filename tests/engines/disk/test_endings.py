@@ -26,29 +26,62 @@ from rothko.engines.disk import run as disk
 from rothko.flow import prepare
 from rothko.release.staging import staging
 from tests.command import Ran, Rothko
-from tests.engine import ENGINES, small
+from tests.engine import ENGINES, FITS, small
 
 ROWS = 6_000
-CHILD = """
-import importlib, os, signal, sys
+RUNS = """
+import importlib, json, os, signal, sys
 
+from rothko import flow
 from rothko.cli import main
+from rothko.engines.disk import run
 
-module, _, path = sys.argv.pop(1).partition(":")
-*owner, name = path.split(".")
-at = importlib.import_module(module)
-for part in owner:
-    at = getattr(at, part)
-whole = getattr(at, name)
+def to_be_killed(function):
+    module, _, path = function.partition(":")
+    *owner, name = path.split(".")
+    at = importlib.import_module(module)
+    for part in owner:
+        at = getattr(at, part)
+    whole = getattr(at, name)
 
-def killed(*args, **named):
-    whole(*args, **named)
-    os.kill(os.getpid(), signal.SIGKILL)
+    def killed(*args, **named):
+        whole(*args, **named)
+        os.kill(os.getpid(), signal.SIGKILL)
 
-setattr(at, name, killed)
-main()
+    setattr(at, name, killed)
+
+for line in sys.stdin:
+    function, folder, *arguments = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        told = os.open("told", os.O_WRONLY | os.O_CREAT)
+        os.dup2(told, 1)
+        os.dup2(told, 2)
+        to_be_killed(function)
+        sys.argv = ["rothko", *arguments]
+        main()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""A command that is killed where a function ends."""
+"""Commands that are killed where a function ends, by a process of their own for each that is read."""
+
+
+@pytest.fixture(scope="module")
+def killed_after() -> Iterator[Callable[..., int]]:
+    """Run a command in this folder, but for a kill where a function ends; the exit code."""
+    command = [sys.executable, "-c", RUNS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        says, hears = process.stdout, process.stdin
+        assert says is not None
+        assert hears is not None
+
+        def run(function: str, *arguments: str) -> int:
+            print(json.dumps([function, os.getcwd(), *arguments]), file=hears, flush=True)
+            return int(says.readline())
+
+        yield run
+        hears.close()
 
 
 @pytest.fixture
@@ -79,38 +112,60 @@ def arguments(source: str, engine: str, out: str = "out/release.parquet") -> lis
 
 
 PHASES = {
-    "survey": ("rothko-t", "rothko.engines.disk.run:survey"),
-    "count": ("rothko-t", "rothko.engines.disk.store:count"),
-    "repartition": ("rothko-t", "rothko.engines.disk.spilled:Writer.close"),
-    "prune": ("rothko-s", "rothko.engines.rothko_s:prune"),
-    "write": ("rothko-t", "rothko.release.stream:RowsFile.write"),
-    "verify": ("rothko-s", "rothko.release.meant:verify"),
-    "certify": ("rothko-t", "rothko.release.staging:write_content"),
+    "survey": ("rothko-t", "mondrian", "rothko.engines.disk.run:survey"),
+    "count": ("rothko-t", "mondrian", "rothko.engines.disk.store:count"),
+    "repartition": ("rothko-t", "mondrian", "rothko.engines.disk.spilled:Writer.close"),
+    "prune": ("rothko-s", "mondrian", "rothko.engines.rothko_s:prune"),
+    "write": ("rothko-t", "mondrian", "rothko.release.stream:RowsFile.write"),
+    "verify": ("rothko-s", "mondrian", "rothko.release.meant:verify"),
+    "certify": ("rothko-t", "mondrian", "rothko.release.staging:write_content"),
+    # Along a curve, in segments that fit in memory and in one that does not.
+    "survey for a sample": ("rothko-s", "idistance-fast", "rothko.engines.disk.along:drawn_from"),
+    "lay along the curve": ("rothko-t", "{hilbert-fast: {segment: 600}}", "rothko.engines.disk.laid:Laid.of"),
+    "count segments": ("rothko-s", "{idistance: {segment: 600}}", "rothko.engines.disk.along:sums_of"),
+    "group by codes": ("rothko-t", "hilbert", "rothko.engines.disk.windows:_grouped"),
+    "write a window": ("rothko-s", "hilbert-fast", "rothko.release.stream:RowsFile.write"),
+    "verify groups": ("rothko-t", "{idistance-fast: {segment: 600}}", "rothko.release.meant:verify"),
+    "cluster a range": ("rothko-t", "{cluster: {effort: fast}}", "rothko.engines.divided:BySegment.finish_some"),
+    # By counts.
+    "tally": ("rothko-s", "refine", "rothko.engines.disk.counting_passes:DiskCounter.tally"),
+    "refine": ("rothko-t", "refine", "rothko.engines.disk.counting_passes:refine_by_counts"),
+    "recode": ("rothko-s", "refine", "rothko.release.recoder:Recoder.take"),
+    "write what is recoded": ("rothko-t", "refine", "rothko.release.stream:RowsFile.write"),
+    "certify what is recoded": ("rothko-t", "refine", "rothko.release.staging:write_content"),
 }
+"""What is going on → engine, method, and the function at whose end it is killed."""
+SURVEYED = ("survey", "survey for a sample")
+"""Before anything is put where the release is to be."""
 
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_run_that_is_killed_releases_nothing_and_the_next_start_cleans_up(
-    rothko: Rothko, people: pa.Table, phase: str
+    rothko: Rothko, people: pa.Table, killed_after: Callable[..., int], phase: str
 ) -> None:
     pq.write_table(people, "people.parquet")
-    engine, function = PHASES[phase]
-    command = [sys.executable, "-c", CHILD, function, *arguments("people.parquet", engine)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    engine, method, function = PHASES[phase]
+    policy = Path(f"{engine}.yaml").read_text()
+    # What is counted is not divided further: all different records over both columns must fit.
+    room = policy.replace(f"{FITS}", f"{ROWS // 2}") if method == "refine" else policy
+    Path(f"{engine}.yaml").write_text(f"{room}method: {method}\n")
+    recodes = method in ("mondrian", "refine")
+    assert killed_after(function, *arguments("people.parquet", engine)) == -signal.SIGKILL, Path("told").read_text()
     assert len(os.listdir("spill")) == 1
     left = list(Path("out").iterdir())
     partial = [path for path in left if ".rothko-partial" in path.name]
-    assert len(partial) == (phase != "survey")
-    assert len(left) - len(partial) == (phase in ("verify", "certify"))  # the folder of the recoding
+    assert len(partial) == (phase not in SURVEYED)
+    written = function.endswith((":verify", ":write_content"))
+    assert len(left) - len(partial) == (written and recodes)  # the folder of the recoding
     for folder in (*left, *Path("spill").iterdir()):
         assert folder.is_dir()
         assert folder.stat().st_mode & 0o777 == 0o700
-    if phase in ("write", "verify", "certify"):
+    if written or function.endswith(":RowsFile.write"):
         assert list(Path("out").glob(".rothko-partial*/release.parquet"))
     assert rothko(*arguments("people.parquet", engine)).code == 0
-    assert {*os.listdir("out")} == {"release.parquet", "release.certificate.json", "release-recoding"}
-    assert os.listdir("out/release-recoding") == ["recoding.json"]
+    assert {*os.listdir("out")} == {"release.parquet", "release.certificate.json", *["release-recoding"] * recodes}
+    if recodes:
+        assert os.listdir("out/release-recoding") == ["recoding.json"]
     assert os.listdir("spill") == []
 
 

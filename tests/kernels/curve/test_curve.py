@@ -236,6 +236,25 @@ def test_groups_along_the_curve_are_the_best(n: int, k: int, seed: int) -> None:
     assert onedim.groups_of(back, n).tolist() == starts
 
 
+@pytest.mark.parametrize("k", [3, 40, 300])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 6.0])
+def test_blocks_that_are_passed_over_have_no_better_first_record(k: int, spread: float) -> None:
+    n, chosen = 2_500, np.random.default_rng(k)
+    gaps = np.floor(chosen.lognormal(2.0, spread, n))
+    gaps[0] = 0
+    reach, best, back = np.cumsum(gaps), np.full(n + 1, np.inf), np.full(n + 1, -1, dtype=np.int32)
+    best[0] = 0
+    plain, origins = best.copy(), back.copy()
+    for end in range(k, n + 1):
+        starts = np.arange(end - k, max(end - 2 * k, -1), -1)
+        losses = plain[starts] + (end - starts) * (reach[end - 1] - reach[starts])
+        plain[end] = losses.min()
+        origins[end] = starts[losses.argmin()] if np.isfinite(plain[end]) else -1
+    onedim.group_along(gaps, k, best, back)
+    np.testing.assert_array_equal(best, plain)
+    np.testing.assert_array_equal(back, origins)
+
+
 @given(case=cases(), seed=st.integers(0, 99), k=st.integers(1, 12))
 @unhurried
 def test_groups_are_joined_in_the_best_way(case: Case, seed: int, k: int) -> None:

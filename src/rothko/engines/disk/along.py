@@ -15,17 +15,17 @@ import numpy as np
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline, Records
-from rothko.engines.along import check_room, check_sizes, longest, sums_of, told
+from rothko.engines.along import FILLED, check_room, check_sizes, longest, sums_of, told, weighed_by
 from rothko.engines.disk.curve_sample import drawn_from
 from rothko.engines.disk.laid import Laid, parted, without_ties
 from rothko.engines.disk.spill import Spill, Spilled
 from rothko.engines.disk.store import gathered, passing
-from rothko.engines.disk.trim import give_back
 from rothko.engines.disk.windows import in_windows
 from rothko.engines.divided import BySegment
 from rothko.engines.engine import Request
 from rothko.engines.part import LargeClass, Part
 from rothko.engines.plan import Budget, budget
+from rothko.methods.curve.curve import OnLines
 from rothko.methods.curve.segments import Segment, cut, held
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, silent
@@ -68,11 +68,12 @@ class Ranges:
         drawn: Encoded = nobody
         if size:
             drawn = drawn_from(passing(records, "sample", progress), outline, size, seed, spill, shares.buffers)
-        mapping = method.mapping(drawn, seed=seed, threads=threads)
+        mapping = OnLines.of(method.mapping(drawn, seed=seed, threads=threads), outline.lines)
         bits = mapping.keys(nobody, threads=1).bits
         weighed = method.weighed(outline.encoded(sample), policy.workload)
+        notes = [] if weighed is outline.lines else [weighed_by(method, sample.rows, records.rows, policy.workload)]
         whole = BySegment(outline, method, requirements, mapping, bits, (), secret, seed, threads, weighed)
-        return cls(records, whole, most, codes, [sample], shares, spill, [], progress)
+        return cls(records, whole, most, codes, [sample], shares, spill, notes, progress)
 
     @property
     def outline(self) -> Outline:
@@ -89,10 +90,10 @@ class Ranges:
         check_sizes(method, segments, self.codes, "memory holds")
         self.notes.extend(told(method, segments, "memory holds"))
         divided = replace(self.whole, segments=tuple(segments))
-        spans = _together(segments, tuples if method.in_segments == "exactly" else 0)
+        # Not all that fits: keys and what decides between equal records lie beside what the model of memory knows.
+        spans = _together(segments, int(FILLED * tuples) if method.in_segments == "exactly" else 0)
         done = 0
         for span, files in laid.by_span(divided, spans, self.shares, self.spill):
-            give_back()
             self.progress("partition", done, rows)
             for part in self._made(divided, span, files):
                 done += part.rows

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from rothko.data.survey.coded import Coded, Outline, Records
 from rothko.engines.disk.spill import Spill, Spilled
 from rothko.engines.disk.store import passing
-from rothko.engines.disk.trim import give_back
 from rothko.engines.engine import Request
 from rothko.engines.part import RecodedTable
 from rothko.engines.plan import Budget
@@ -25,6 +24,7 @@ from rothko.methods.curve.sample import summed
 from rothko.methods.refine.counts import Pairs, Tally
 from rothko.methods.refine.foresight import Asked, Counted
 from rothko.progress import Progress, silent
+from rothko.trim import give_back
 from rothko.workload.tasks import Classify
 
 AT_ONCE = 1 << 23
@@ -85,10 +85,13 @@ class DiskCounter:
             writer.write(np.zeros(coded.rows, dtype=np.int32), coded)
             found.add(coded)
         self.files.extend(writer.close())
+        del writer
+        give_back()
         return found.tally()
 
     def tuples(self, asked: Sequence[Asked], most: int) -> list[Counted] | None:
         """The different records of every set, in one pass over what was written."""
+        give_back()  # what it took to look ahead
         different = [_Different() for _ in asked]
         for coded in self.batches():
             encoded = self.outline.encoded(coded)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from rothko.data.survey.coded import Coded
 from rothko.engines.along import Bins, finely
 from rothko.engines.disk.spill import Spill, Spilled
-from rothko.engines.disk.trim import give_back
 from rothko.engines.divided import Along, BySegment
 from rothko.engines.plan import Budget
 from rothko.methods.curve.curve import sort_records
 from rothko.methods.curve.segments import Cell
 from rothko.methods.ties import ties_of
+from rothko.trim import give_back
 
 FILES = 1
 """How many files hold what fits in memory: a segment may end within one, and the rest of it waits for the next. With
@@ -76,6 +76,8 @@ class Laid:
             place = route(coded)
             found += np.bincount(place, minlength=len(cells))
             writer.write(number[place], _with_ties(coded, ties_of(whole.secret, coded.rows, done)))
+            if not done:
+                give_back()  # all that is compiled is loaded now
             done += coded.rows
         return cls(whole, firsts, np.append(0, np.cumsum(found)), number, writer.close())
 
@@ -124,6 +126,7 @@ class Laid:
         route = _along(divided, [segments[span.start].first for span in spans])
         coming = _Coming(self._ready(spans, divided, large, route, shares, spill), route)
         for number, span in enumerate(spans):
+            give_back()  # what became of the one before is written, and gone
             if large[number]:
                 files = coming.files(number)
                 yield span, files

@@ -14,14 +14,14 @@ from rothko.engines.disk.along import Ranges
 from rothko.engines.disk.counting_passes import Refining
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore
-from rothko.engines.disk.trim import give_back, keep_together
 from rothko.engines.driver import Counters, Driver, Growth
 from rothko.engines.engine import Io, Request, Run
+from rothko.engines.foretold import cost_of
 from rothko.engines.frequency import sizes
 from rothko.engines.options import OnDisk, RothkoS
 from rothko.engines.packing import record_bytes
 from rothko.engines.part import AnyPart
-from rothko.engines.plan import SAFE, Budget, available_memory, budget, cost_s, cost_t
+from rothko.engines.plan import SAFE, Budget, Cost, available_memory, budget, cost_s, cost_t
 from rothko.engines.rothko_s import Sampling
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.store import Job
@@ -29,6 +29,7 @@ from rothko.engines.tree import Tree
 from rothko.privacy import KAnonymity
 from rothko.progress import Progress, silent
 from rothko.secret import Secret
+from rothko.trim import give_back, keep_together
 
 GRID = 100_000
 """Records that Rothko-T samples: what grids are laid by, should any column need one."""
@@ -74,13 +75,13 @@ def run(
             codes = 4 * (len(outline.lines) + len(outline.domains) + 1)
             most = budget(limit, row_bytes=codes).within(engine.records_at_once).tuples
             refining = Refining(records, outline, policy, [first.pop()], shares, most, spill, progress=progress)
-            return _without_tree(refining, limit, source, notes)
+            return _without_tree(refining, limit, source, policy, notes)
         if along:
             ranges = Ranges.of(
                 records, outline, policy, first.pop(), shares, spill, secret=secret, seed=seed, threads=threads,
                 progress=progress,
             )  # fmt: skip
-            return _without_tree(ranges, limit, source, notes)
+            return _without_tree(ranges, limit, source, policy, notes)
         job = Job(outline, tuple(policy.privacy), policy.method, tuple(policy.workload), seed, threads)
         chooser, wanted = job.chooser()
         tree = Tree.over(outline.lines, chooser.first_phase(), outline.rows)
@@ -132,16 +133,18 @@ class _Made(Protocol):
         ...
 
 
-def _without_tree(made: _Made, limit: int, source: Source, notes: tuple[str, ...]) -> Run:
+def _without_tree(made: _Made, limit: int, source: Source, policy: Request, notes: tuple[str, ...]) -> Run:
     """The run of a method whose classes are made segment by segment of a curve, or by counts."""
-    spill = made.spill
+    spill, outline = made.spill, made.outline
+    codes = 4 * (len(outline.lines) + len(outline.domains)) + 8
+    cost = cost_of(policy.method, outline.rows, made.shares, tuple(policy.privacy), codes=codes)
 
     def io() -> Io:
-        reads = source.taken.bytes + spill.read
-        return Io(passes=source.taken.passes, repartitions=1, reads=reads, writes=spill.written)
+        read = source.taken.bytes + spill.read
+        return Io(source.taken.passes, cost.writes, read, spill.written, *predicted(cost, source, outline, 1))
 
     return Run(
-        outline=made.outline,
+        outline=outline,
         parts=made.parts(),
         top=lambda: None,
         io=io,
@@ -185,14 +188,20 @@ def measured(
         cost, first = cost_s(outline.rows, shares, k, options), 0
     else:
         cost, first = cost_t(outline.rows, shares, group), 1
-    table = outline.rows * record_bytes(outline)
+    reads, writes = predicted(cost, source, outline, first)
     return Io(
         passes=source.taken.passes,
         repartitions=counters.repartitions,
         reads=source.taken.bytes + spill.read,
         writes=spill.written,
-        predicted_reads=(cost.source + first) * source.bytes + (cost.reads - cost.source) * table,
-        predicted_writes=cost.writes * table,
+        predicted_reads=reads,
+        predicted_writes=writes,
         sample=counters.sampled or None,
         pruned=counters.pruned if options.samples else None,
     )
+
+
+def predicted(cost: Cost, source: Source, outline: Outline, first: int) -> tuple[int, int]:
+    """Bytes that are to be read and written, with so many passes over the source before those that a model counts."""
+    table = outline.rows * record_bytes(outline)
+    return (cost.source + first) * source.bytes + (cost.reads - cost.source) * table, cost.writes * table

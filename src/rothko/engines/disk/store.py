@@ -13,7 +13,6 @@ from rothko.data.survey.coded import Coded, Records
 from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.spilled import Spilled
-from rothko.engines.disk.trim import give_back
 from rothko.engines.frequency import Wanted, count
 from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.part import LargeClass, Part
@@ -21,6 +20,7 @@ from rothko.engines.store import Job
 from rothko.engines.tree import Tree
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, silent
+from rothko.trim import give_back
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from rothko.engines.along import check_sizes
 from rothko.engines.disk.laid import parted
 from rothko.engines.disk.spill import Spill, Spilled
 from rothko.engines.disk.store import gathered
-from rothko.engines.disk.trim import give_back
 from rothko.engines.divided import BySegment
 from rothko.engines.part import Part
 from rothko.engines.plan import Budget
 from rothko.methods.classes import Classes, LocalClasses
 from rothko.methods.curve.segments import Segment
+from rothko.trim import give_back
 
 Ints = NDArray[np.int64]
 

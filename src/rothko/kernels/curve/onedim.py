@@ -13,8 +13,8 @@ import numpy as np
 from rothko.kernels import compiled
 from rothko.kernels.boxes import NOMINAL, open_box, room, widen
 
-STARTS = 256
-"""How many first records :func:`group_along` takes together, at most; no more than k, or they would be in its way."""
+STARTS = 16
+"""First records of a block of :func:`group_along`, and blocks of a larger one."""
 
 
 @compiled
@@ -169,30 +169,39 @@ def add_groups(costs, first, last, k, best, back):
 def group_along(gaps, k, best, back):
     """The same with size · extent along the curve as the loss of a group, for all groups at once.
 
-    Several first records go together, one size after the other, so that the compiler works on them side by side.
+    Of two groups that end together the one that begins earlier is larger and reaches farther: no group that begins in a
+    block loses less than the last one of the block would after the best that lies before any of them. So blocks of
+    first records, and blocks of such blocks, are passed over where even that is no better than what was found: nearly
+    all of them, unless a few records lie far from all others. Rounding does not change it, since it keeps the order of
+    numbers, and gaps are such that the sums of any of them are exact.
     """
     n = gaps.size
-    together = min(k, STARTS)
-    extent = np.empty(together)
-    for first in range(0, n - k + 1, together):
-        starts = min(together, n - k + 1 - first)
-        extent[:] = 0.0
-        for size in range(1, min(2 * k, n - first + 1)):
-            here = min(starts, n - size - first + 1)
-            if size > 1:
-                steps = gaps[first + size - 1 : first + size - 1 + here]
-                for j in range(here):
-                    extent[j] += steps[j]
-            if size < k:
-                continue
-            before = best[first : first + here]
-            to, origins = best[first + size : first + size + here], back[first + size : first + size + here]
-            times = np.float64(size)
-            for j in range(here):
-                loss = before[j] + times * extent[j]
-                better = (loss < to[j]) | ((loss == to[j]) & (first + j > origins[j]))
-                to[j] = loss if better else to[j]
-                origins[j] = np.int32(first + j) if better else origins[j]
+    place = np.cumsum(gaps)
+    small, large = np.full(n // STARTS + 1, np.inf), np.full(n // (STARTS * STARTS) + 1, np.inf)
+    small[0] = large[0] = best[0]
+    for end in range(k, n + 1):
+        here, oldest = place[end - 1], max(end - 2 * k + 1, 0)
+        found, origin = np.inf, -1
+        # The best first record hardly ever lies before that of the row that is shorter by one: a good guess.
+        guess = max(back[end - 1], oldest)
+        least = best[guess] + (end - guess) * (here - place[guess])
+        b = end - k
+        while b >= oldest:
+            reach = (end - b) * (here - place[b])
+            bound = large[b // (STARTS * STARTS)] + reach
+            first = b - b % (STARTS * STARTS)
+            if bound < found and bound <= least:
+                bound = small[b // STARTS] + reach
+                first = max(b - b % STARTS, oldest)
+                if bound < found and bound <= least:
+                    for j in range(b, first - 1, -1):
+                        loss = best[j] + (end - j) * (here - place[j])
+                        if loss < found:
+                            found, origin = loss, j
+            b = first - 1
+        best[end], back[end] = found, origin
+        small[end // STARTS] = min(small[end // STARTS], found)
+        large[end // (STARTS * STARTS)] = min(large[end // (STARTS * STARTS)], found)
 
 
 @compiled

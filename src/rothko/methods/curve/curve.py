@@ -81,6 +81,32 @@ class Mapping(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OnLines:
+    """A mapping that knows where the records of some lines lie: for those who ask again and again."""
+
+    mapping: Mapping
+    lines: tuple[Line, ...]
+    keyed: Keyed
+
+    @classmethod
+    def of(cls, mapping: Mapping, lines: tuple[Line, ...]) -> OnLines:
+        """The same mapping, with what it takes for these lines."""
+        return cls(mapping, lines, mapping.on(lines))
+
+    def on(self, lines: Sequence[Line]) -> Keyed:
+        """What was made already, for the lines that it was made for."""
+        return self.keyed if lines is self.lines else self.mapping.on(lines)
+
+    def keys(self, encoded: Encoded, *, threads: int) -> Keys:
+        """Where each record lies."""
+        return self.on(encoded.lines)(encoded, threads)
+
+    def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
+        """Those of the mapping."""
+        return self.mapping.gaps(keys, order, threads=threads)
+
+
 def curve_of(mapping: Mapping, encoded: Encoded, *, threads: int) -> tuple[Keys, Curve]:
     """The records in the order of a mapping.
 

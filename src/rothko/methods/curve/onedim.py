@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 18
 """About how many costs of groups a thread computes at a time."""
+STEPS = 52
+"""The bits of a sum of gaps: what a number of 64 bits holds, with room for what was rounded up."""
 OFTEN = 8
 """How often a value may occur in a group of the l-diversity heuristic, where l is not whole."""
 
@@ -154,6 +156,7 @@ def _along(gaps: NDArray[np.float64], k: int, threads: int) -> NDArray[np.int64]
     from rothko.kernels.curve.onedim import group_along, groups_of
 
     n = len(gaps)
+    gaps = in_steps(gaps)
     middle = n // 2 if n >= max(2 * PART, 8 * k) else n
     ends = min(middle + 2 * k - 1, n)
 
@@ -169,6 +172,18 @@ def _along(gaps: NDArray[np.float64], k: int, threads: int) -> NDArray[np.int64]
     joint = int(places[np.argmin(best[places] + best_last[n - places])])
     last = n - groups_of(back_last, n - joint)[::-1]
     return np.concatenate([groups_of(back, joint), last[1:]])
+
+
+def in_steps(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gaps in whole steps that are so small beside all of them together that hardly anything changes.
+
+    The sum of any of them is then exact, whatever order they are added in.
+
+    >>> in_steps(np.array([0.0, 1.0, 2.0**-60])).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    step = np.ldexp(1.0, int(np.frexp(gaps.sum())[1]) - STEPS)
+    return np.asarray(np.rint(gaps / step) * step)
 
 
 def _costs(row: Row, k: int, threads: int) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
