@@ -77,7 +77,8 @@ def _ratio(one: float, other: float) -> float:
 
 def _beside(series: Mapping[str, Series], methods: Sequence[str], others: Sequence[str]) -> str:
     """The same for rothko's own Mondrian, where it was asked of the paper's."""
-    ratios = _ratios(series, methods, ["mondrian"]) if WIDEST in others else {}
+    asked = WIDEST in others and "mondrian" not in others
+    ratios = _ratios(series, methods, ["mondrian"]) if asked else {}
     return "".join(f"; {m} {_range(some.values())} of {o}'s" for (m, o), some in ratios.items())
 
 

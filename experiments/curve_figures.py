@@ -25,11 +25,14 @@ def lines(panel: Panel, series: Results, ink: dict[str, Ink]) -> None:
     """Numbers against a parameter, evenly spaced whatever its values are."""
     xs = sorted({int(x) for some in series.values() for x in some})
     panel.names = [f"{x // 1000}k" if x >= 1000 else str(x) for x in xs]
+    nothing: dict[str, list[str]] = {}
     for method, some in series.items():
         shown = {x: number for x, number in some.items() if number > 0 or not panel.log}
-        nothing = ", ".join(x for x in some if x not in shown)  # which has no place on such an axis
-        label = f"{method} (0 at {nothing})" if nothing else method
-        panel.line(label, [xs.index(int(x)) for x in shown], shown.values(), ink[method])
+        for x in some.keys() - shown.keys():  # which has no place on such an axis
+            nothing.setdefault(x, []).append(method)
+        panel.line(method, [xs.index(int(x)) for x in shown], shown.values(), ink[method])
+    told = "; ".join(f"0 at {x}: {', '.join(nothing[x])}" for x in sorted(nothing, key=int))
+    panel.x += f" ({told})" if told else ""
 
 
 def _loss_and(part: str, title: str, label: str) -> Callable[[Results], Panels]:

@@ -25,6 +25,7 @@ from experiments.claims import Claim
 from experiments.protocol import Settings
 from experiments.provenance import code_of
 from experiments.runs import Keep, Results, read
+from rothko.warm import warm
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Part:
     """What the files of its figures are called; nothing where none is drawn."""
     side_by_side: bool = True
     """Whether it takes processes; otherwise it is one run at a time, for its times."""
+    compiled: tuple[str, ...] = ()
+    """Methods that are compiled before: those of runs whose memory is measured, which compiling would add to."""
 
     def saved(self, folder: Path) -> Path:
         """Where its results are kept."""
@@ -61,6 +64,8 @@ class Part:
 
     def __call__(self, asked: Namespace, figures: Sequence[str], keep: Keep) -> Results:
         """Run some of its figures."""
+        if self.compiled:
+            warm(self.compiled, threads=max(1, asked.workers))
         workers = {"workers": asked.workers} if self.side_by_side else {}
         return self.run(self.settings(asked), figures, keep=keep, **workers)
 
@@ -118,7 +123,7 @@ PARTS = {
         Part("workload", "Figs. 6 to 13 of LeFevre et al.", "experiments.workload", workload.FIGURES, _workload,
              workload.run, claims.CLAIMS, "figure"),
         Part("scale", "Figs. 17 to 24 of LeFevre et al.", "experiments.scale", scale.FIGURES, _scale,
-             scale.run, scale_claims.CLAIMS, "figure"),
+             scale.run, scale_claims.CLAIMS, "figure", compiled=("mondrian",)),
         Part("curves", "Figs. 12 to 20 of Ghinita et al., Adult and a made-up census", "experiments.curves",
              curves.FIGURES, _curves, curves.run, curve_claims.CLAIMS, "curve", side_by_side=False),
         Part("survey", "Figs. 13 to 20 of Ghinita et al. on a real census", "experiments.curves",

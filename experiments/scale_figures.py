@@ -10,7 +10,7 @@ from experiments.scale_claims import PAPER, cells
 from rothko.plots.model import Axis, Entries, Panels, Plot
 
 INK = {"memory": Ink(6, 5), "rothko-t": Ink(1, 0), "rothko-s": Ink(4, 1)}
-TIMES = {"user": "CPU, user", "system": "CPU, system", "wait": "waiting"}
+TIMES = {"user": "CPU, user", "system": "CPU, system", "wait": "waiting for the processor, or the disk"}
 KS = (Ink(1, 0), Ink(4, 1), Ink(2, 3), Ink(3, 2))
 
 
@@ -84,10 +84,10 @@ def _quality(label: str, unit: float) -> Callable[[Results], Panels]:
             for (k, by_n), ink in zip(by_k.items(), KS, strict=False):
                 panel.names = spelled(by_n)
                 means = [mean(some) / unit for some in by_n.values()]
+                panel.line(f"k = {int(k):,}", range(len(means)), means, ink)
                 unsure = [i for i, n in enumerate(by_n) if max(found["nonminimal"][target][k][n])]
                 if unsure:
                     panel.line("possibly not minimal", unsure, [means[i] for i in unsure], Ink(6, 5), joined=False)
-                panel.line(f"k = {int(k):,}", range(len(means)), means, ink)
             panels.append(panel)
         return together(panels, len(panels))
 

@@ -253,14 +253,17 @@ def test_the_papers_mondrian_is_judged_and_ours_stands_beside() -> None:
     told = below(PLACE, ["hilbert"], [WIDEST])(found)
     assert told.holds
     assert told.measured == f"hilbert 0.20 of {WIDEST}'s; hilbert 1.25 of mondrian's"
+    both = below(PLACE, ["hilbert"], [WIDEST, "mondrian"])(found)
+    assert both.measured == told.measured  # once
 
 
 def test_what_is_nothing_is_not_drawn_on_a_scale_of_powers() -> None:
-    panel = Panel(log=True)
+    panel = Panel(x="d", log=True)
     curve_figures.lines(panel, {"hilbert": {"2": 0.0, "3": 0.1, "4": 0.2}}, curve_figures.INK)
     [mark] = panel.marks
     assert isinstance(mark, Points)
-    assert (mark.label, mark.y) == ("hilbert (0 at 2)", (0.1, 0.2))
+    assert (mark.label, mark.y) == ("hilbert", (0.1, 0.2))
+    assert panel.x == "d (0 at 2: hilbert)"
 
 
 def test_a_peak_in_the_middle() -> None:

@@ -237,6 +237,22 @@ def test_samples_equal_algorithm_9_on_more_records(query: Any) -> None:
     equal_algorithm_9(records, 8, 5, SetK1(search="lsh", query=query, candidates=2, noise=0))
 
 
+def test_items_that_share_a_bit_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sets_k1, "WORDS", 1)
+    records = random_records(300, 200, seed=2, density=0.1)
+    bits = sets_k1._bits(records.frequencies())
+    assert (bits.min(), bits.max(), np.bincount(bits).max()) == (0, 63, 4)
+    equal_algorithm_9(records, 5, 3, SetK1(search="lsh", candidates=2))
+
+
+def test_frequent_items_have_a_bit_of_their_own() -> None:
+    frequencies = np.arange(1000)
+    bits = sets_k1._bits(frequencies)
+    own = bits < 64 * (sets_k1.WORDS - 1)
+    assert np.bincount(bits[own]).tolist() == [1] * own.sum()
+    assert frequencies[own].min() > frequencies[~own].max()
+
+
 @pytest.mark.parametrize(("cap", "ratio"), [(8192, 4), (4, 2), (8, 1)])
 @given(given_=some_records(60), seed=st.integers(0, 3), noise=st.sampled_from([0.0, 0.5]))
 @unhurried

@@ -24,14 +24,28 @@ def jitter(seed, a, b, noise):
 
 
 @compiled
+def sign(starts, items, bit_of, words):
+    """The signature of each record, (records, words): the bits of its items; nothing where there are no words."""
+    signatures = np.zeros((starts.size - 1, words), dtype=np.uint64)
+    for r in range(starts.size - 1 if words > 0 else 0):
+        for j in range(starts[r], starts[r + 1]):
+            bit = bit_of[items[j]]
+            signatures[r, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+    return signatures
+
+
+@compiled
 def gather_k(
-    starts, items, utility, k, first, last, exact, by_shared, sample, most, noise, begin, holders, tables, seed, chosen
+    starts, items, utility, k, first, last, exact, by_shared, sample, most, noise, begin, holders, tables, bit_of,
+    signatures, seed, chosen,
 ):  # fmt: skip
     """Algorithm 9 for the records from ``first`` to ``last``: marks in ``chosen`` the items that each publishes.
 
     Candidates are all records or, as in :func:`rothko.kernels.sets.cluster.cluster`, samples: a new one whenever nobody
     that was looked at has all that is shared. Records that have it are taken, as many as need be; then the one that
     shares most, which counts up to ``noise`` more, at random; of equals the first record.
+
+    What a candidate of a sample may share is told by its signature (:func:`sign`), so that few are looked at.
     """
     n, m = starts.size - 1, utility.size
     own = own_utilities(starts, items, utility)
@@ -39,6 +53,7 @@ def gather_k(
     pool, bound, score = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float64), np.empty(n, dtype=np.float64)
     stamp = np.full(n, -1, dtype=np.int64)
     keys, random = np.empty(tables.keys.shape[0], dtype=np.int32), np.empty(1, dtype=np.uint64)
+    signed = np.empty((signatures.shape[1], n), dtype=np.uint64)  # of the pool; no more of it is touched than is used
     exact = exact or 2 * max(sample, 2 * k) >= n
     for r in range(first, last):
         stamp[r] = r
@@ -56,7 +71,9 @@ def gather_k(
         while missing > 0 and c > 0:
             worth = worth_of(utility, common, 0, c)
             before = found
-            found, c = _take_equals(starts, items, weight, worth, common, c, pool, bound, np.int64(0), found, missing)
+            found, c = _take_equals(
+                starts, items, weight, worth, common, c, pool, bound, signed, np.int64(0), found, missing
+            )
             missing -= before - found
             if missing > 0 and not exact:
                 if by_shared:
@@ -71,14 +88,19 @@ def gather_k(
                         found += 1
                 for i in range(before, found):
                     bound[i] = own[pool[i]]
+                    for w in range(signed.shape[0]):
+                        signed[w, i] = signatures[pool[i], w]
+                _lower(utility, common, c, bit_of, signed, score, bound, found)
                 new = found
-                found, c = _take_equals(starts, items, weight, worth, common, c, pool, bound, before, found, missing)
+                found, c = _take_equals(
+                    starts, items, weight, worth, common, c, pool, bound, signed, before, found, missing
+                )
                 missing -= new - found
             if missing > 0 and found > 0:
                 i = _most_shared(starts, items, weight, noise, seed, r, pool, bound, found)
                 c = narrow(starts, items, pool[i], common, c, weight)
                 found -= 1
-                pool[i], bound[i] = pool[found], bound[found]
+                _put(pool, bound, signed, found, i)
                 missing -= 1
         j = starts[r]
         for i in range(c):
@@ -89,7 +111,31 @@ def gather_k(
 
 
 @linked
-def _take_equals(starts, items, weight, worth, common, c, pool, bound, first, found, most):
+def _lower(utility, common, c, bit_of, signed, score, bound, found):
+    """Bring bounds down to the utility of those common items whose bit a candidate's signature has.
+
+    Summed in the order of :func:`rothko.kernels.sets.cluster.shared`: so it is never less than that, to the last digit.
+    """
+    score[:found] = 0.0
+    for i in range(c):
+        bit, u = bit_of[common[i]], utility[common[i]]
+        row, mask = signed[bit >> 6], np.uint64(1) << np.uint64(bit & 63)
+        for p in range(found):
+            score[p] += u if row[p] & mask else 0.0
+    for p in range(found):
+        bound[p] = min(bound[p], score[p])
+
+
+@linked
+def _put(pool, bound, signed, one, other):
+    """Put a candidate in the place of another."""
+    pool[other], bound[other] = pool[one], bound[one]
+    for w in range(signed.shape[0]):
+        signed[w, other] = signed[w, one]
+
+
+@linked
+def _take_equals(starts, items, weight, worth, common, c, pool, bound, signed, first, found, most):
     """Take at most so many out of the pool, from ``first`` on, that have all utility that is shared.
 
     Returns how many are left, and how many items are shared: some without utility may be lost.
@@ -101,7 +147,7 @@ def _take_equals(starts, items, weight, worth, common, c, pool, bound, first, fo
             if bound[i] == worth:
                 c = narrow(starts, items, pool[i], common, c, weight)
                 found -= 1
-                pool[i], bound[i] = pool[found], bound[found]
+                _put(pool, bound, signed, found, i)
                 continue
         i += 1
     return found, c

@@ -51,6 +51,8 @@ CAP = 8192
 """Supporting records with which each set is grown by itself."""
 ROOM = 16
 """There are at least so many times k supporting records to look at: fewer would leave too little to choose from."""
+WORDS = 4
+"""Of 64 bits, in the signature of a record, which tells what it may share at most."""
 PARTS = 64
 """Into how many parts the records are divided for threads; always the same, so that threads change nothing."""
 
@@ -102,7 +104,7 @@ class SetK1(SetK1Method):
         chosen: NDArray[np.bool_],
     ) -> None:  # fmt: skip
         """Algorithm 9."""
-        from rothko.kernels.sets.k1 import gather_k
+        from rothko.kernels.sets.k1 import gather_k, sign
         from rothko.kernels.sets.records import by_item
 
         exact = self.search == "all"
@@ -112,6 +114,8 @@ class SetK1(SetK1Method):
             else preprocess(records, random, tables=self.tables, candidates=self.candidates)
         )
         holders = by_item(records.starts, records.items, records.size)
+        bit_of = _bits(records.frequencies())
+        signatures = sign(records.starts, records.items, bit_of, 0 if exact else WORDS)
         sample, seed = count_candidates(records.count, self.candidates), _seed(random)
 
         def work(part: NDArray[np.int64]) -> None:
@@ -119,7 +123,7 @@ class SetK1(SetK1Method):
                 gather_k(
                     records.starts, records.items, records.utility, k, part[0], part[-1] + 1, exact,
                     self.query == "shared", sample, count_of_bucket(FULL * sample, self.tables), float(self.noise),
-                    *holders, tables, seed, chosen,
+                    *holders, tables, bit_of, signatures, seed, chosen,
                 )  # fmt: skip
                 progress(len(part))
 
@@ -176,6 +180,13 @@ def _keep_mondrian(records: Records, k: int, seed: int, threads: int, chosen: ND
     classes = SetMondrian().group(records, k, seed=seed, threads=threads, progress=lambda _: None)
     common = Common.of(classes, records.starts, records.items, records.size)
     mark_shared(records.starts, records.items, records.utility, classes, common.starts, common.items, chosen)
+
+
+def _bits(frequencies: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The bit of each item in signatures: frequent items have one of their own, the others share those of a word."""
+    rank = np.argsort(np.argsort(-frequencies, kind="stable"))
+    own = 64 * (WORDS - 1)
+    return np.where(rank < own, rank, own + rank % 64)
 
 
 def _seed(random: np.random.Generator) -> np.uint64:
