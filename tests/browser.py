@@ -28,7 +28,7 @@ os.dup2(answered, 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
 """Starts what listens at the handles 3 and 4, and nowhere else; both ends are first brought above these."""
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27}
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowDown": 40}
 
 
 class Browser:
@@ -53,13 +53,14 @@ class Browser:
                 return result
             self.events.append(told)
 
-    def wait(self, event: str, session: str) -> None:
-        """Until something has happened in a page."""
+    def wait(self, event: str, session: str) -> dict[str, Any]:
+        """Until something has happened in a page; what is told of it."""
         while True:
             for one in self.events:
                 if one.get("method") == event and one.get("sessionId") == session:
                     self.events.remove(one)
-                    return
+                    told: dict[str, Any] = one["params"]
+                    return told
             self.events.append(self._next())
 
     def _next(self) -> dict[str, Any]:
@@ -84,6 +85,23 @@ class Page:
 
     def ask(self, method: str, **given: Any) -> dict[str, Any]:
         return self._browser.ask(method, self._session, **given)
+
+    def wait(self, event: str) -> dict[str, Any]:
+        """Until something has happened in it; what is told of it."""
+        return self._browser.wait(event, self._session)
+
+    def go(self, address: str) -> None:
+        """To another page, until it is there."""
+        with self.leaving():
+            self.ask("Page.navigate", url=address)
+
+    @contextmanager
+    def leaving(self) -> Iterator[None]:
+        """What is done inside leads to another page, which is there afterwards."""
+        events, loaded = self._browser.events, "Page.loadEventFired"
+        events[:] = [one for one in events if (one.get("method"), one.get("sessionId")) != (loaded, self._session)]
+        yield
+        self.wait(loaded)
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""
@@ -162,8 +180,7 @@ def opened(browser: Browser, place: Path, *, width: int = 1000, night: bool = Fa
     page.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if night else "light"}
     page.ask("Emulation.setEmulatedMedia", features=[scheme])
-    page.ask("Page.navigate", url=place.as_uri())
-    browser.wait("Page.loadEventFired", session)
+    page.go(place.as_uri())
     try:
         yield page
     finally:
