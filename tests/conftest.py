@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests import compiled
 from tests.browser import CHROMIUM, LEFT_OUT, Browser, running
@@ -84,13 +84,22 @@ def many(asked: int, *, explore: bool) -> int:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Every test is given its number of examples, once for all that it is tried with."""
+    """Every test is given its number of examples, once for all that it is tried with, and no clock.
+
+    By Hypothesis' clock a property fails where drawing examples, or trying one, takes long: on a machine that others
+    use, too, that says nothing of the code. What things take, benchmarks measure.
+    """
     test = getattr(item, "obj", None)
     if is_hypothesis_test(test) and not hasattr(test, "asked_for"):
         known = test._hypothesis_internal_use_settings
         test.asked_for = known.max_examples
         explore = settings.get_current_profile_name() == "explore"
-        test._hypothesis_internal_use_settings = settings(known, max_examples=many(known.max_examples, explore=explore))
+        test._hypothesis_internal_use_settings = settings(
+            known,
+            max_examples=many(known.max_examples, explore=explore),
+            deadline=None,
+            suppress_health_check={*known.suppress_health_check, HealthCheck.too_slow},
+        )
 
 
 @pytest.hookimpl(trylast=True)

@@ -158,7 +158,7 @@ def test_methods_are_compared(desk: Desk) -> None:
 def test_a_plan(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     # A machine that takes hours for it, as the page's did: minutes are wider.
     monkeypatch.setattr("rothko.calibrate.calibrate", lambda: Speed(3e-8, 3e-8, 1e-8, 1e-8, 1e-8, 2e-7))
-    assert desk.follow(page("reference/command-line.md")) == 1
+    assert desk.follow(page("reference/command-line.md")) == 2
 
 
 def test_a_mistake_in_a_policy(desk: Desk, made: Made) -> None:

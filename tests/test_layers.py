@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 ROOMS = (
     ("errors",),
     ("environment",),
-    ("json_text", "mistakes", "private", "progress", "secret"),
+    ("json_text", "mistakes", "private", "progress", "secret", "trim"),
     ("bar", "notebook", "plots"),
     ("kernels",),
     ("data",),

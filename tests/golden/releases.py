@@ -319,6 +319,10 @@ def engines() -> Iterator[Case]:
                 publish=turn(asked, "publish", ("range", "region", "bounds", "mean")), given={"memory": 2 * 10**9},
             )  # fmt: skip
     for engine in ("rothko-t", "rothko-s"):
+        for method in ("hilbert", "idistance-fast", "refine"):
+            yield release(
+                f"engine/{engine} {method}", "age job", [K], engine=engine, method=method, given={"memory": 2 * 10**9}
+            )
         for asked in ("k", "entropy", "variance", "p-alpha"):
             name = f"wide/{engine} {asked}"
             yield release(
@@ -497,8 +501,6 @@ def refusals() -> Iterator[Case]:
     for method in ("mondrian", "cluster"):
         yield refusal(f"over {method}", "age job", over, method=method)
     for engine in ("rothko-t", "rothko-s"):
-        yield refusal(f"{engine} hilbert", "age", [K], engine=engine, method="hilbert")
-        yield refusal(f"{engine} refine", "age", [K], engine=engine, method="refine")
         yield refusal(f"{engine} relaxed", "age", [K], engine=engine, method=METHODS["relaxed"])
         yield refusal(f"{engine} keep", "age", [K], engine=engine, order="keep")
         yield refusal(f"{engine} features", "age job height", [K], engine=engine, workload=WORKLOADS["regress kept"])
