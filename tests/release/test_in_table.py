@@ -17,9 +17,12 @@ import pytest
 import rothko as rk
 from rothko.data.source.open import open_source
 from rothko.errors import OutputError, VerificationError
-from rothko.release import targets
 from rothko.release.formats.by_database import TIMES
-from rothko.release.targets import ByAdbc, DuckTable
+from rothko.release.in_table import TARGETS
+from rothko.release.targets import postgres_table
+from rothko.release.targets.by_adbc import ByAdbc
+from rothko.release.targets.duck_table import DuckTable
+from rothko.release.targets.postgres_table import PostgresTable
 from tests.command import Rothko
 from tests.databases import copied_hash, told
 
@@ -127,9 +130,9 @@ def test_what_comes_back_by_classes_is_what_comes_back_counted(
     assert 2 * release.arrow.group_by(release.arrow.column_names).aggregate([]).num_rows > table.num_rows
     found = {}
     for most in (0, 1 << 22):
-        monkeypatch.setattr(targets, "LISTED", most)
+        monkeypatch.setattr(postgres_table, "LISTED", most)
         kept: list[pa.Schema] = []
-        real = targets.PostgresTable.counted
+        real = PostgresTable.counted
 
         def counted(*arguments: Any, real: Any = real, kept: list[pa.Schema] = kept) -> Any:
             for batch in real(*arguments):
@@ -137,7 +140,7 @@ def test_what_comes_back_by_classes_is_what_comes_back_counted(
                 yield batch
 
         with monkeypatch.context() as patched:
-            patched.setattr(targets.PostgresTable, "counted", counted)
+            patched.setattr(PostgresTable, "counted", counted)
             saved = release.save(f"{server}&table=out.{form}_{most}", certificate=f"{most}.json", recoding=False)
         found[most] = saved.certificate
         assert (kept[0].names[-1] == TIMES) == (most == 0)
@@ -192,7 +195,7 @@ def test_where_anything_fails_nothing_stays(
     out: str, when: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     release = rk.anonymize(people(), **ASKED)
-    for kind in targets.TARGETS.values():
+    for kind in TARGETS.values():
         real = getattr(kind, when)
 
         def fail(*arguments: Any, real: Any = real) -> Any:
@@ -213,7 +216,7 @@ def test_what_a_database_stores_otherwise_is_not_released(
     out: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = rk.anonymize(people(), **ASKED)
-    for kind in targets.TARGETS.values():
+    for kind in TARGETS.values():
         real = kind.load
 
         def load(self: Any, rows: Path, real: Any = real) -> None:
@@ -232,13 +235,13 @@ def test_what_a_database_stores_otherwise_is_not_released(
 
 def test_a_killed_connection_leaves_nothing(server: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    real = targets.PostgresTable.rename
+    real = PostgresTable.rename
 
     def killed(self: Any) -> None:
         real(self)
         told(server, f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {others}")
 
-    monkeypatch.setattr(targets.PostgresTable, "rename", killed)
+    monkeypatch.setattr(PostgresTable, "rename", killed)
     with pytest.raises(OutputError, match="the connection was lost"):
         rk.anonymize(people(), **ASKED).save(f"{server}&table=out.killed")
     left = told(server, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'rothko%' OR tablename = 'killed'")

@@ -27,7 +27,15 @@ from rothko.release.content import content_hash
 from rothko.release.formats.by_database import ENDING
 from rothko.release.formats.table import file_format
 from rothko.release.staging import Claim, Staging
-from rothko.release.targets import TARGETS, Target, capital
+from rothko.release.targets.duck_table import DuckTable
+from rothko.release.targets.postgres_table import PostgresTable
+from rothko.release.targets.sqlite_table import SqliteTable
+from rothko.release.targets.target import Target, capital
+
+TARGETS: dict[str, type[PostgresTable] | type[SqliteTable] | type[DuckTable]] = {
+    "PostgreSQL": PostgresTable, "SQLite": SqliteTable, "DuckDB": DuckTable,
+}  # fmt: skip
+"""Kind of a database → a table of it."""
 
 
 @dataclass(frozen=True, slots=True)
