@@ -113,6 +113,11 @@ def test_it_listens_on_loopback_alone(shared: Client) -> None:
     assert shared.studio.socket.getsockname()[0] == "127.0.0.1"
 
 
+def test_answers_are_sent_at_once(shared: Client) -> None:
+    """Asyncio turns Nagle's delay off, 40 ms for each answer, where it is told that a socket is TCP."""
+    assert shared.studio.socket.proto == socket.IPPROTO_TCP
+
+
 def test_secrets_are_long_different_and_not_shown(shared: Client) -> None:
     one = Guard(None, 1)  # type: ignore[arg-type]
     assert len({one.token, one.session, one.changes}) == 3

@@ -335,7 +335,8 @@ async def _ready(desk: Desk) -> None:
 
 
 def _listening(port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Asyncio sends without delay over sockets that say they are TCP; an answer would wait 40 ms for the client's word.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
