@@ -318,6 +318,15 @@ def test_clear_thousands_are_written_into_the_draft(
     assert {float(value) for value in pd.read_parquet(folder / "out.parquet")["income"]} == numbers
 
 
+def test_decimals_beside_thousands_and_a_word_for_nothing(folder: Path) -> None:
+    """Weights are too small to have thousands, and words among them keep the reader from taking them for numbers."""
+    path = folder / "t.csv"
+    weights = ["93,5", "61,0", "k.A."]
+    path.write_text("age;income;weight\n" + "".join(f"{20 + i % 9};1.234,50;{weights[i % 3]}\n" for i in range(60)))
+    found = rk.draft(path).policy
+    assert {name: found.columns[name].type for name in ("income", "weight")} == {"income": "number", "weight": "number"}
+
+
 def test_thousands_that_another_column_speaks_against(folder: Path) -> None:
     path = folder / "t.csv"
     path.write_text("age;income;height\n" + "".join(f"{20 + i % 9};1.234,50;1.{10 + i}\n" for i in range(60)))

@@ -95,7 +95,8 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
     if thousands is not None:
         decimal = decimal or "."
         words |= with_points
-        commas = [name for name in words if _is_parted(words[name], thousands, decimal)]
+        decimals = commas if decimal == "," else []  # numbers too small for thousands
+        commas = [name for name in words if name in decimals or _is_parted(words[name], thousands, decimal)]
     elif decimal is None and commas:
         clear = any(not _all(words[name], THOUSANDS + "|^[^,]*$") for name in commas)
         typed = source.text
