@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from rothko.progress import ahead, count_threads
 from rothko.release.formats.by_database import TIMES
 from rothko.release.sql import connect
 
@@ -41,14 +42,17 @@ def content_hash(counted: Path) -> str:
     with connect(1) as connection:
         columns = [_ranked(connection, table[name]) for name in table.column_names if name != TIMES]
     codes, counts = _different(columns, times)
-    numbers, number = np.unique(counts, return_inverse=True)
-    ends = pc.binary_join_element_wise(pa.array(numbers).cast(pa.large_string()), NOTHING, END)
-    found = hashlib.sha256()
-    for begin in range(0, len(counts), AT_ONCE):
+    number = pa.array(counts).dictionary_encode()  # most rows are there as often as others
+    ends = pc.binary_join_element_wise(number.dictionary.cast(pa.large_string()), NOTHING, END)
+
+    def lines(begin: int) -> pa.Buffer:
         some = slice(begin, begin + AT_ONCE)
         values = [words.take(pa.array(own[some])) for own, (_, words) in zip(codes, columns, strict=True)]
-        lines = pc.binary_join_element_wise(*values, ends.take(pa.array(number[some])), TAB)
-        found.update(lines.buffers()[2])
+        return pc.binary_join_element_wise(*values, ends.take(number.indices[some]), TAB).buffers()[2]
+
+    found = hashlib.sha256()
+    for some in ahead(lines, range(0, len(counts), AT_ONCE), count_threads(None)):
+        found.update(some)
     return found.hexdigest()
 
 

@@ -20,7 +20,7 @@ from rothko.data.source.csv_file import CsvFile, open_texts
 from rothko.data.source.file_bytes import SMALL, at_once, stamps
 from rothko.data.source.guess import typed_text
 from rothko.data.source.listing import Files, Listing, Member, listed, paths_below
-from rothko.data.source.source import DAMAGED, Source
+from rothko.data.source.source import DAMAGED, PIECE_ROWS, Source
 from rothko.errors import InputError
 from rothko.mistakes import said
 from rothko.progress import ahead, count_threads, each
@@ -161,7 +161,8 @@ def _open_typed(found: Listing, options: CsvOptions) -> Source:
             # A small file is read by one thread, so several are read at a time.
             run = [*some]
             if small:
-                read = ahead(lambda part: [*part.pieces(columns, as_text, rows, 1)], run, threads)
+                # As a whole, however few records are asked for: a piece for each would take longer than all of them.
+                read = ahead(lambda part: [*part.pieces(columns, as_text, PIECE_ROWS, 1)], run, threads)
                 yield from itertools.chain.from_iterable(read)
             else:
                 yield from itertools.chain.from_iterable(part.pieces(columns, as_text, rows, threads) for part in run)
