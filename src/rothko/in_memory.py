@@ -142,7 +142,7 @@ def made(
     certificate = Certificate(
         policy, unchecked, lost, seed, "memory", reason, notes=notes, timings=timings, left_out=left_out, key=key
     )
-    return Release(certificate, recoding, rows, truth, sizes, source, threads, people)
+    return Release(certificate, recoding, rows, truth, sizes, source.let_go(), threads, people)
 
 
 def read_encoded(

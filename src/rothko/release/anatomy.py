@@ -180,7 +180,7 @@ def two_tables(
         Told(tuple(released), table.select(released), groups, (shown,)),
         Told((column,), table.select([column]), groups, (shown, once)),
     )
-    return AnatomyRelease(certificate, exact, hidden, told, source, threads)
+    return AnatomyRelease(certificate, exact, hidden, told, source.let_go(), threads)
 
 
 def _numbered(table: pa.Table, groups: NDArray[np.int32], seed: int | None, threads: int) -> pa.Table:

@@ -98,7 +98,7 @@ class HeldRelease(Holding, TableRelease):
     ) -> None:
         super().__init__(holder)
         self.certificate = certificate
-        self._recoding, self._data, self._source = recoding, data, source
+        self._recoding, self._data, self._source = recoding, data, source.let_go()
         self._written = written
 
     @cached_property

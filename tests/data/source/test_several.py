@@ -22,6 +22,7 @@ from rothko.data.source import arrow, file_bytes, parquet
 from rothko.data.source import csv as csv_module
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
+from rothko.data.source.several import is_small
 from rothko.errors import InputError, OutputError
 
 SECRET = "canary"
@@ -398,3 +399,11 @@ def test_folders_of_lakes_are_not_read_as_files(folder: Path, inside: str, kind:
         assert "lake' is an Iceberg table" in refusal("lake")
     for names in ("lake/*.csv", ["lake/deleted.csv", "lake/other.csv"], "."):  # by whichever way they are reached
         assert f"lake' is {kind} table" in refusal(names)
+
+
+def test_a_file_of_few_bytes_with_many_records_is_not_read_as_a_whole(tmp_path: Path) -> None:
+    for name, rows in (("many", 3_000_000), ("few", 1000)):
+        pq.write_table(pa.table({"a": pa.repeat(1, rows)}), tmp_path / f"{name}.parquet")
+    many, few = open_source(tmp_path / "many.parquet"), open_source(tmp_path / "few.parquet")
+    assert many.bytes < 100_000
+    assert (is_small(many), is_small(few)) == (False, True)

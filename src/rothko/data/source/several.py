@@ -157,7 +157,7 @@ def _open_typed(found: Listing, options: CsvOptions) -> Source:
         return pa.concat_tables(tables).combine_chunks()
 
     def pieces(columns: Sequence[str], as_text: Collection[str], rows: int, threads: int) -> Iterator[pa.Table]:
-        for small, some in itertools.groupby(parts, key=lambda part: part.source.bytes <= SMALL):
+        for small, some in itertools.groupby(parts, key=lambda part: is_small(part.source)):
             # A small file is read by one thread, so several are read at a time.
             run = [*some]
             if small:
@@ -176,6 +176,11 @@ def _open_typed(found: Listing, options: CsvOptions) -> Source:
         rows=sum(source.rows or 0 for source in sources),
         bytes=sum(source.bytes for source in sources),
     )
+
+
+def is_small(source: Source) -> bool:
+    """Whether a file may be in memory as a whole, beside others: few bytes may hold many records that are alike."""
+    return source.bytes <= SMALL and (source.rows or 0) * len(source.names) <= SMALL
 
 
 def _kinds(members: Sequence[Member], sources: Sequence[Source]) -> dict[str, pa.DataType]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,12 @@ class Source:
         """Whether all of it is in memory already."""
         return self.path is None and self.held is None
 
+    def let_go(self) -> Source:
+        """The same table after its last pass: known by what was told of it, while nothing is kept open for it."""
+        if self.held is None:
+            return self
+        return replace(self, _read=_let_go, _pieces=None, _first=None, _text_bytes=None, held=None)
+
     def read(self, columns: Sequence[str] | None = None, *, as_text: Collection[str] = ()) -> pa.Table:
         """Read the columns, plain, without the source's metadata.
 
@@ -201,6 +207,10 @@ class Source:
                 raise InputError(f"{path.name}{of} {what} while it was read; start again.")
         if self._listed is not None and {*self._listed()} != {*self._stamps, *self._others}:
             raise InputError(f"{self.label} has other files than when it was opened; start again.")
+
+
+def _let_go(columns: Sequence[str], as_text: Collection[str]) -> pa.Table:
+    raise AssertionError("a table is read after its last pass")
 
 
 def sound(read: pa.Table | pa.RecordBatch) -> Any:
