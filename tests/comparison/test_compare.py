@@ -406,7 +406,7 @@ def test_a_plot_shows_itself_and_saves_itself(tmp_path: Path) -> None:
     assert html.count("<svg") == 1
     assert "mondrian at k = 2" in html
     assert ":root" not in html  # the notebook's own colours stay as they are
-    assert repr(drawing) == "Drawing(frontier: privacy against loss)"
+    assert repr(drawing) == "Drawing(frontier: Privacy against loss)"
     for name in ("plot.svg", "plot.png", "plot.html", "plot.json"):
         assert found.plot("loss").save(tmp_path / name).stat().st_size > 500
     with pytest.raises(OutputError, match="exists; use overwrite=True"):

@@ -128,7 +128,7 @@ def _frontier(found: Found) -> Plot:
     if found.max_loss is not None:
         marks.append(Rule("bound", found.max_loss))
     about = f"{found.by} against what is lost; nothing that was tried loses less at its {found.by} than the broad line."
-    return _plot("frontier", "privacy against loss", about, _losses(found), _asked(found), marks)
+    return _plot("frontier", "Privacy against loss", about, _losses(found), _asked(found), marks)
 
 
 def _time(found: Found) -> Plot:
@@ -136,7 +136,7 @@ def _time(found: Found) -> Plot:
     times = [_seconds(trial) for trial in found.trials if trial.lost is not None] or [0.1, 1.0]
     axis = Axis("seconds", 0.8 * min(times), 1.25 * max(times), "log")
     about = f"Seconds to partition {found.records:,} records at each {found.by}."
-    return _plot("time", f"partitioning {found.records:,} records", about, _asked(found), axis, marks)
+    return _plot("time", f"Partitioning {found.records:,} records", about, _asked(found), axis, marks)
 
 
 def _plot(name: str, title: str, about: str, x: Axis, y: Axis, marks: Sequence[Mark]) -> Plot:
