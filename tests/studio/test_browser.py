@@ -96,7 +96,7 @@ def test_from_a_dropped_file_to_the_bytes_of_the_command_line(
             shows(page, "400 records and 6 columns")
             go(page, client, "roles")
             shows(page, "Counted in all 400 records")
-            page.point("#waits button", click=True)
+            page.point("tr.waits .act button", click=True)
             shows(page, "Every role is agreed to")
             go(page, client, "requirements")
             page.run(chosen("k-0", "20"))
@@ -277,8 +277,17 @@ def test_the_keyboard_keeps_its_place(browser: Browser, studio: Client) -> None:
         until(page, lambda: page.run(f"{ROLE} + {focused}") == "sensitiverole-1")
         studio.done("open/undo")
         until(page, lambda: page.run(f"{ROLE} + {focused}") == "quasi-identifierrole-1")
-        page.run("document.querySelector('#waits button').focus()")
+        page.run("document.querySelector('tr.waits .act button').focus()")
         page.press("Enter")
         shows(page, "Every role is agreed to")
         assert page.run(focused) == "main"
         assert page.complaints == []
+
+
+def test_what_was_done_to_a_row_shows_before_the_page_is_fetched(browser: Browser, studio: Client) -> None:
+    let_in(browser, studio)
+    with page_at(browser, studio, "/roles") as page:
+        page.ask("Fetch.enable", patterns=[{"urlPattern": "*/part/*"}])
+        page.point("tr.waits .act button", click=True)
+        until(page, lambda: page.run("document.querySelectorAll('tr.waits').length") == 0)
+        assert page.run("document.querySelectorAll('.roles tbody tr').length") == len(studio.desk.policy.columns)

@@ -50,7 +50,7 @@ def main(desk: Desk, view: View) -> Html:
         waits = desk.table is not None and desk.open_error is None
         told = "The table is being looked at." if waits else desk.open_error or "There is no table yet."
         words = element("p", told, " ", element("a", "Open a table", href="/open"), class_="lead")
-        inner = joined([element("h1", view.title), words])
+        inner = joined([element("h1", view.title), words, element("p", view.about, class_="faint")])
     else:
         inner = joined([offer(desk), view.body(desk)])
     return element("main", inner, id="main", tabindex="-1")

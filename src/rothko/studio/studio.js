@@ -5,8 +5,9 @@
   var view = document.body.dataset.view;
   var GONE = "The studio does not answer: it may have been ended where it was started.";
   var trusted = window.trustedTypes ? trustedTypes.createPolicy("studio", { createHTML: function (s) { return s; } }) : null;
-  function parsed(text) {
-    return new DOMParser().parseFromString(trusted ? trusted.createHTML(text) : text, "text/html");
+  function parsed(text) {  // in a template, where a row may stand without its table
+    text = "<template>" + text + "</template>";
+    return new DOMParser().parseFromString(trusted ? trusted.createHTML(text) : text, "text/html").querySelector("template").content;
   }
 
   // ── fragments ──────────────────────────────────────────────────────────────────────────────────
@@ -22,7 +23,7 @@
   function swap(text, made, sent) {
     var held = document.activeElement, place = where(held), caret = held && [held.selectionStart, held.selectionEnd];
     var opened = Array.from(document.querySelectorAll("details[id][open]")).map(function (d) { return d.id; });
-    Array.from(parsed(text).body.children).forEach(function (fresh) {
+    Array.from(parsed(text).children).forEach(function (fresh) {
       var old = fresh.id && document.getElementById(fresh.id);
       if (!old) return;
       if (fresh.id !== "said" && overtaken(old, made)) { heard([fresh.dataset.part || "page"], Infinity); return; }

@@ -355,4 +355,5 @@ VIEW = View(
     takes={"hierarchy": ((".csv", ".yaml", ".yml"), take_file)},
     parts={"tree": tree},
     files={"csv": _export(".csv"), "yaml": _export(".yaml")},
+    about="Here you see and change what a value becomes where it cannot stay as it is.",
 )

@@ -30,7 +30,7 @@ def body(desk: Desk) -> Html:
             element("h1", "For what"),
             element(
                 "p",
-                "Among all releases that hold the requirements, that is made which serves what you say here.",
+                "Of all releases that hold the requirements, the one is made that serves best what you name here.",
                 class_="lead",
             ),
             element("div", _workload(desk), _how(desk), class_="beside even"),
@@ -169,7 +169,7 @@ def comparison(desk: Desk) -> Html:
     for at, trial in enumerate(found.trials, 1):
         name = trial.told(found.by)
         loss = "–" if trial.lost is None else f"{trial.lost:.4f}"
-        seconds = "–" if trial.partition_seconds is None else f"{trial.partition_seconds:.2f} s"
+        seconds = "–" if trial.partition_seconds is None else _time(trial.partition_seconds)
         pick = (
             act("purpose/pick", "Pick", about=f"Pick {name}", kind="small", values={"trial": at})
             if trial.lost is not None
@@ -208,6 +208,11 @@ def comparison(desk: Desk) -> Html:
             "div", element("div", strict(Html(fact.value.plot)), data_picks="purpose/pick"), table, class_="beside even"
         ),
     )
+
+
+def _time(seconds: float) -> str:
+    """How long something took, short."""
+    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1000:.0f} ms"
 
 
 def _k(desk: Desk) -> Any:
@@ -313,4 +318,5 @@ VIEW = View(
         "cancel": cancel,
     },
     parts={"comparison": comparison},
+    about="Here you say what the release is for, and compare what methods lose at several k.",
 )

@@ -369,4 +369,5 @@ VIEW = View(
     },
     takes={"groups": ((".csv", ".yaml", ".yml"), take_groups)},
     parts={f"{name}-{at}": partial(made, at=at) for name, made in PARTS.items() for at in range(MOST)},
+    about="Here you say in sentences what every class of the release must hold.",
 )

@@ -430,4 +430,5 @@ VIEW = View(
         "page": turn,
     },
     parts={"painting": painting, "whatif": what_if, "told": told_of, "rows": rows, "columns": columns},
+    about="Here you look at the release: its rows, its classes, what risk remains and what was lost.",
 )

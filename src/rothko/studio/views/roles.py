@@ -71,11 +71,13 @@ def waiting_line(desk: Desk) -> Html:
     waits = len(desk.policy.confirm)
     if not waits:
         return element("div", element("p", "Every role is agreed to.", class_="lead"), id="waits")
-    told = (
-        f"{waits} of {len(desk.policy.columns)} columns wait for you: look at them, and agree or choose another role."
-    )
-    words = "Agree to all" if waits > 1 else "Agree"
-    agrees = act("roles/agree", words, about=f"{words}: every role is right", values={"column": "*"}, kind="quiet")
+    columns = len(desk.policy.columns)
+    if waits == 1:  # its own button says the same
+        told = f"1 of {columns} columns waits for you: look at it, and agree or choose another role."
+        return element("div", element("p", told, class_="lead"), id="waits")
+    told = f"{waits} of {columns} columns wait for you: look at them, and agree or choose other roles."
+    about = "Agree to all: every role is right"
+    agrees = act("roles/agree", "Agree to all", about=about, values={"column": "*"}, kind="quiet")
     return element("div", element("p", told, class_="lead"), agrees, id="waits")
 
 
@@ -223,4 +225,11 @@ def agree(desk: Desk, given: Given) -> Fragments:
     return None if name == "*" else _after(desk, name)
 
 
-VIEW = View("roles", "Roles", body, actions={"role": role, "agree": agree}, parts={"numbers": numbers})
+VIEW = View(
+    "roles",
+    "Roles",
+    body,
+    actions={"role": role, "agree": agree},
+    parts={"numbers": numbers},
+    about="Here each column gets its role, and you see how many people those that others may know tell apart.",
+)

@@ -180,4 +180,11 @@ def cancel(desk: Desk, given: Given) -> Fragments:
     return None
 
 
-VIEW = View("run", "Run", body, actions={"make": make, "cancel": cancel}, parts={"run": progress, "ask": ask})
+VIEW = View(
+    "run",
+    "Run",
+    body,
+    actions={"make": make, "cancel": cancel},
+    parts={"run": progress, "ask": ask},
+    about="Here the release is made, stage by stage, and verified on its bytes.",
+)

@@ -402,5 +402,4 @@ VIEW = View(
         "forget": forget,
     },
     takes={"table": (ENDINGS, take_table), "policy": ((".yaml", ".yml"), take_policy)},
-    needs_table=False,
 )

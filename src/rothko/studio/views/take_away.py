@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shlex
 import shutil
 from pathlib import Path
@@ -246,8 +247,9 @@ def commands(desk: Desk) -> list[str]:
 def python(desk: Desk) -> str:
     """The same in Python."""
     options = (desk.made.options if desk.made is not None else desk.notes.get("options")) or {}
-    given = "".join(f", {name}={options[name]!r}" for name in ("engine", "memory", "seed") if options.get(name))
-    made = f'release = rk.anonymize({_data(desk)!r}, "policy.yaml"{given})'
+    words = {name: json.dumps(options[name]) for name in ("engine", "memory", "seed") if options.get(name)}
+    given = "".join(f", {name}={value}" for name, value in words.items())
+    made = f'release = rk.anonymize({json.dumps(_data(desk), ensure_ascii=False)}, "policy.yaml"{given})'
     return f'import rothko as rk\n\n{made}\nrelease.save("release/")'
 
 
@@ -290,4 +292,5 @@ VIEW = View(
     actions={"save": save, "policy": save_policy},
     parts={"saving": saving},
     files={"release": give_release, "recoding": give_recoding, "policy": give_policy, "look": look},
+    about="Here you take the release, its certificate, its report and the policy, and the command for the same.",
 )

@@ -75,4 +75,10 @@ class View:
     takes: Mapping[str, tuple[tuple[str, ...], Callable[[Desk, str, Path], None]]] = field(default_factory=dict)
     """Kind of a dropped file → endings that its name may have, and what takes it from the private folder; what stands
     behind a colon in the kind is handed on."""
-    needs_table: bool = True
+    about: str = ""
+    """What is done there, for whoever comes before there is a table."""
+
+    @property
+    def needs_table(self) -> bool:
+        """Whether it shows nothing without a table."""
+        return bool(self.about)
