@@ -10,11 +10,15 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 from tests.command import Rothko
+
+DOCS = Path(__file__).parent.parent / "docs"
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^(?:    .*\n|\n(?=    ))+", re.MULTILINE)
@@ -29,6 +33,19 @@ class Typed:
 
     line: str
     shown: tuple[str, ...]
+
+
+def page(name: str) -> str:
+    """A page, by its name in the folder of pages."""
+    return (DOCS / name).read_text("utf-8")
+
+
+def elsewhere(text: str, places: Mapping[str, object]) -> str:
+    """A page of a reader who has his servers, buckets and folders at other places than those that it names."""
+    for named, place in places.items():
+        assert named in text, f"the page does not name {named!r}"
+        text = text.replace(named, str(place))
+    return text
 
 
 def blocks(text: str, language: str) -> Iterator[str]:
@@ -62,8 +79,7 @@ def whole_policy(block: str) -> str:
     """A policy; where no more than its workload is shown, that of the page which the README names beside it."""
     if "columns:" in block:
         return block
-    page = Path(__file__).parent.parent / "docs/how-to/release-for-a-use.md"
-    return next(blocks(page.read_text("utf-8"), "yaml")).partition("workload:")[0] + block
+    return next(blocks(page("how-to/release-for-a-use.md"), "yaml")).partition("workload:")[0] + block
 
 
 def plain(text: str) -> str:
@@ -137,6 +153,26 @@ class Desk:
         if self._policy is not None and named is not None:
             (self.folder / named[1]).write_text(self._policy, encoding="utf-8")
             self._policy = None
+
+
+Made = Callable[..., None]
+
+
+@pytest.fixture
+def desk(folder: Path, rothko: Rothko, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """An empty folder, and a terminal of the width that pages show."""
+    monkeypatch.setenv("COLUMNS", "150")
+    return Desk(folder, rothko)
+
+
+@pytest.fixture
+def made(desk: Desk) -> Made:
+    """Commands that make the data of a page."""
+
+    def make(*commands: str) -> None:
+        desk.follow("```console\n" + "".join(f"$ rothko {command}\n" for command in commands) + "```\n")
+
+    return make
 
 
 def _parted(words: list[str], at: str) -> tuple[list[str], list[str], list[str]]:

@@ -222,6 +222,13 @@ def test_bad_utilities(utility: dict[str, Any], message: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_a_catalogue_may_have_more_items_than_records_have() -> None:
+    names = read_records(BASKETS).names.to_pylist()
+    records = read_records(BASKETS, utility={**dict.fromkeys(names, 2.0), "rum": 9.0})
+    assert records.utility.tolist() == [2.0] * len(names)
+    assert records.notes == ()
+
+
 def test_unknown_items_are_listed_only_when_asked_for() -> None:
     with pytest.raises(InputError) as caught:
         read_records(BASKETS, utility={"gin": 1.0})

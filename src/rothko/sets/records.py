@@ -313,6 +313,9 @@ def with_ancestors(records: Records, hierarchy: Hierarchy, *, prefix: str = "") 
 def with_utility(records: Records, utility: Mapping[str, float] | None) -> Records:
     """The records with other utilities; items that are not named have 1.
 
+    A list may name more than there is, as a catalogue does. Where it also lacks items of the records, somebody spells
+    them otherwise: that is refused.
+
     >>> with_utility(from_lists([["tea", "milk"]]), {"tea": 7}).utility.tolist()
     [1.0, 7.0]
     """
@@ -321,10 +324,11 @@ def with_utility(records: Records, utility: Mapping[str, float] | None) -> Recor
     told = dict(utility)
     names: list[str] = records.names.to_pylist()
     unknown = sorted(map(str, set(told) - set(names)))
-    if unknown:
+    without = len(names) - (len(told) - len(unknown))
+    if unknown and without:
         raise InputError(
-            f"{len(unknown):,} of {len(told):,} items with a utility are in no record; remove them, or correct their "
-            f"names ({said('--show-values')} lists them).",
+            f"{len(unknown):,} of {len(told):,} items with a utility are in no record, and {without:,} of records "
+            f"have none; remove those, or correct their names ({said('--show-values')} lists them).",
             values=unknown,
         )
     worth = np.array([_worth(told.get(name, 1.0)) for name in names], dtype=np.float64)
@@ -336,8 +340,8 @@ def with_utility(records: Records, utility: Mapping[str, float] | None) -> Recor
             values=bad,
         )
     notes = records.notes
-    if len(told) < len(names):
-        notes = (*notes, f"{len(names) - len(told):,} of {len(names):,} items have no utility of their own; it is 1.")
+    if without:
+        notes = (*notes, f"{without:,} of {len(names):,} items have no utility of their own; it is 1.")
     return replace(records, utility=worth, notes=notes)
 
 
