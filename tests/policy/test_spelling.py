@@ -333,6 +333,11 @@ def test_thousands_that_another_column_speaks_against(folder: Path) -> None:
     assert rk.draft(path).policy.input.thousands is None
 
 
+@pytest.mark.parametrize("values", [["1e3", "2e5"], ["1", "inf"]])
+def test_numbers_without_a_point_have_none_to_tell_of(folder: Path, values: list[str]) -> None:
+    assert not [note for note in rk.draft(incomes(folder, values)).notes if "Three digits" in note]
+
+
 def test_a_point_before_three_digits_is_told(folder: Path) -> None:
     draft = rk.draft(incomes(folder, ["1.234", "2.345"]))
     assert draft.policy.input.thousands is None

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from rothko.data.exact import NUMBER
 from rothko.data.plain import as_plain, is_text_type
 from rothko.data.schema import WrittenType
-from rothko.data.source.csv import CsvOptions, opened, texts
+from rothko.data.source.csv import CsvOptions, opened, texts, wide_encoding
 from rothko.data.source.formats import is_text
 from rothko.data.source.listing import files_named, paths_at
 from rothko.data.source.open import open_source
@@ -115,7 +115,8 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
                 "input: {thousands: ','}."
             )
             asks |= dict.fromkeys(commas, COMMA)
-    doubtful = [name for name, some in with_points.items() if _all(some, rf"{grouped('.', ',')}|^[^.]*$")]
+    pointed = grouped(".", ",")
+    doubtful = [n for n, some in with_points.items() if _any(some, pointed) and _all(some, rf"{pointed}|^[^.]*$")]
     if thousands is None and decimal is None and doubtful:
         listed = ", ".join(map(repr, doubtful[:8]))
         notes.append(
@@ -162,8 +163,7 @@ def _encoded(data: Any, said: CsvOptions) -> tuple[CsvOptions, list[str]]:
         start = file.read(1 << 12)
     if start.startswith(MARKS):
         return said, []
-    zeros = [start[side::2].count(0) / max(len(start) // 2, 1) for side in (0, 1)]
-    found = "utf-16-be" if zeros[0] > 0.5 > zeros[1] else "utf-16-le" if zeros[1] > 0.5 > zeros[0] else None
+    found = wide_encoding(start)
     if found is None and all(_decodes(path, "utf-8") for path in paths):
         return said, []
     if found is None and not all(_decodes(path, WESTERN) for path in paths):

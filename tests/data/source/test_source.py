@@ -216,6 +216,18 @@ def test_a_word_in_a_cell_does_not_decide_what_the_message_says(folder: Path) ->
     assert refusal(path) == "people.csv, line 3: the line has 3 fields and the header has 2."
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_line_that_names_the_delimiter_to_spreadsheets(folder: Path, end: str, encoding: str) -> None:
+    lines = ["sep=|", "a,x|b", "1|02", '2|"3', ' ""4"']
+    path = write(folder, end.join([*lines, ""]).encode(encoding))
+    assert rows(path) == {"a,x": [1, 2], "b": ["02", f'3{end} "4']}
+    assert rows(path, header=False)["column0"] == ["a,x", "1", "2"]
+    assert refusal(write(folder, "sep=;\na;b\n1;2\n1;2;3\n")) == (
+        "people.csv, line 4: the line has 3 fields and the header has 2."
+    )
+
+
 def test_a_quote_that_does_not_end(folder: Path) -> None:
     assert "quoted field does not end where it should" in refusal(write(folder, f'a,b\n1,"{SECRET}\n2,x\n'))
 
@@ -238,8 +250,15 @@ def test_a_line_that_is_too_long(folder: Path) -> None:
         ("a,b\n", "people.csv has columns but no records."),
         ("a,b", "people.csv has columns but no records."),
         (f"a,b,a\n1,2,{SECRET}\n", "people.csv has the column 'a' 2 times."),
-        (f"a,,c\n1,2,{SECRET}\n", "people.csv: column 2 has no name."),
+        (f"a,,c\n1,2,{SECRET}\n", "people.csv: column 2 has no name; give it one in the first line."),
         (b"a,b\n1,SEC\x00RET-4711\n", "people.csv is not a text file: it has null bytes."),
+        (
+            f"a,b\n1,{SECRET}\n".encode("utf-16-le"),
+            "people.csv is not a text file: it has null bytes. If it is UTF-16, say so: "
+            "csv=CsvOptions(encoding='utf-16-le').",
+        ),
+        (gzip.compress(b"a,b\n"), "people.csv is packed by gzip, not text; give it the ending that says so."),
+        (b"PK\x03\x04", "people.csv is a workbook or another zip archive, not text; give it the ending that says so."),
     ],
 )
 def test_files_without_a_table(folder: Path, content: str | bytes, expected: str) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,15 @@ BLOCK_BYTES = 1 << 20
 """How much of a file is parsed at a time, and the longest line."""
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Endings of files that are compressed, and what Arrow calls that."""
+LEAD = re.compile(r"sep=(.)\r?\n")
+"""A line before the header that tells spreadsheets the delimiter, and is no part of the table."""
+OTHERS = {
+    b"PAR1": "a Parquet file", b"ARROW1": "an Arrow file", b"\x1f\x8b": "packed by gzip", b"BZh": "packed by bzip2",
+    b"\x28\xb5\x2f\xfd": "packed by zstd", b"PK\x03\x04": "a workbook or another zip archive",
+    b"\xd0\xcf\x11\xe0": "an old workbook", b"%PDF": "a PDF document", b"SQLite format 3": "a database of SQLite",
+    b"$FL2": "a file of SPSS", b"$FL3": "a file of SPSS", b"<stata_dta>": "a file of Stata",
+}  # fmt: skip
+"""How files begin that are no text, whatever they are called."""
 NOT_NAMES = {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown"}
 """What stands in the place of a number that is missing, and is not the name of its column."""
 
@@ -82,6 +92,8 @@ class CsvDialect:
     """What stands before the decimals of its numbers."""
     missing: tuple[str, ...] = ()
     """Words that are read as nothing."""
+    lead: int = 0
+    """Lines before the first: one that names the delimiter to spreadsheets, ``sep=;``."""
 
     def told(self, path: Path, said: CsvOptions) -> CsvOptions:
         """What must be said of a file again: all that is not as most files are written, and whether it has a header."""
@@ -115,10 +127,13 @@ class CsvDialect:
         if decimal not in DECIMALS:
             raise InputError("What stands before the decimals must be a point or a comma.")
         start, whole = _first_lines(path, encoding)
+        lead = LEAD.match(start)
+        start = start[lead.end() :] if lead else start
         quote = options.quote or '"'
         if len(quote) != 1 or (options.delimiter is not None and len(options.delimiter) != 1):
             raise InputError("The delimiter and the quote must be one character each.")
-        delimiter = options.delimiter or ("\t" if _has_tabs(path) else _delimiter(start, quote))
+        usual = lead[1] if lead else "\t" if _has_tabs(path) else None
+        delimiter = options.delimiter or usual or _delimiter(start, quote)
         try:
             rows = csv.reader(io.StringIO(start, newline=""), delimiter=delimiter, quotechar=quote)
             first, sample = next(rows, []), list(itertools.islice(rows, records))
@@ -131,7 +146,8 @@ class CsvDialect:
             header = not any(NUMBER.fullmatch(cell.strip().replace(decimal, ".")) for cell in first)
         names = tuple(first) if header else tuple(f"column{i}" for i in range(len(first)))
         if not all(name.strip() for name in names):
-            raise InputError(f"{path.name}: column {1 + [bool(n.strip()) for n in names].index(False)} has no name.")
+            number = 1 + [bool(name.strip()) for name in names].index(False)
+            raise InputError(f"{path.name}: column {number} has no name; give it one in the first line.")
         if header and not sample and whole and not may_be_empty:
             raise InputError(f"{path.name} has columns but no records.")
         notes: tuple[str, ...] = ()
@@ -147,7 +163,8 @@ class CsvDialect:
         named = not header or bool(options.header) or _are_names(first, sample, decimal)
         weights = _weights(sample, len(names))
         return cls(
-            delimiter, quote, encoding, header, names, numbers, notes, named, weights, decimal, options.missing or ()
+            delimiter, quote, encoding, header, names, numbers, notes, named, weights, decimal, options.missing or (),
+            lead=int(bool(lead)),
         )  # fmt: skip
 
 
@@ -203,17 +220,32 @@ def _byte_order_mark(path: Path) -> str | None:
     return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else None
 
 
+def wide_encoding(start: bytes) -> str | None:
+    """What a text in UTF-16 is encoded in, where no mark says it; None where it is not.
+
+    >>> wide_encoding("age".encode("utf-16-be")), wide_encoding(b"age")
+    ('utf-16-be', None)
+    """
+    zeros = [start[side::2].count(0) / max(len(start) // 2, 1) for side in (0, 1)]
+    return "utf-16-be" if zeros[0] > 0.5 > zeros[1] else "utf-16-le" if zeros[1] > 0.5 > zeros[0] else None
+
+
 def _first_lines(path: Path, encoding: str) -> tuple[str, bool]:
     """The text at the start of the file, cut at the last whole line, and whether that is all of it."""
     with opened(path) as file:
         raw = file.read(SAMPLE_BYTES)
+    other = next((kind for magic, kind in OTHERS.items() if raw.startswith(magic)), None)
+    if other is not None:
+        raise InputError(f"{path.name} is {other}, not text; give it the ending that says so.")
     decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)()
     try:
         text = decoder.decode(raw)
     except UnicodeError:
         raise not_in(encoding, path) from None
     if "\0" in text:
-        raise InputError(f"{path.name} is not a text file: it has null bytes.")
+        wide = wide_encoding(raw)
+        hint = "" if wide is None else f" If it is UTF-16, say so: {said('--encoding', wide)}."
+        raise InputError(f"{path.name} is not a text file: it has null bytes.{hint}")
     if len(raw) < SAMPLE_BYTES:
         return text, True
     return text[: text.rfind("\n") + 1] or text, False

@@ -286,6 +286,7 @@ class CsvFile:
         numbers = [f"{i}" for i in range(len(self.dialect.names))]
         read = pcsv.ReadOptions(
             column_names=numbers,
+            skip_rows=self.dialect.lead,
             skip_rows_after_names=int(self.dialect.header),
             encoding=self.dialect.encoding,
             use_threads=threads,
