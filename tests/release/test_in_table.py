@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
@@ -159,6 +160,49 @@ def test_a_table_that_is_there_stays_unless_it_may_be_replaced(out: str, folder:
     assert tables(out) == ["release"]
 
 
+def test_a_view_is_never_replaced(out: str, folder: Path) -> None:
+    made = "CREATE VIEW place.release AS SELECT 1 AS a".replace("place.", "" if "release.db" in out else "place.")
+    if out.startswith("postgresql"):
+        told(out.partition("&table")[0], made)
+    else:
+        with (sqlite3 if out.startswith("sqlite") else duckdb).connect("release.db") as connection:
+            connection.execute(made)
+        connection.close()
+    with pytest.raises(OutputError, match=r"release' in .* cannot be replaced: there is a view of that name"):
+        rk.anonymize(people(), **ASKED).save(out, overwrite=True)
+
+
+def test_a_table_that_is_read_or_somebody_elses_is_refused_before_any_work(
+    server: str, folder: Path, rothko: Rothko
+) -> None:
+    told(server, 'CREATE TABLE "out".own AS SELECT i % 9 AS age FROM generate_series(1, 50) i')
+    own = f"{server}&table=out.own"
+    ran = rothko("anonymize", own, "--qi", "age", "--k", "5", "--out", own, "--overwrite", "--log", "json")
+    assert (ran.code, "it is in use, by somebody else or by this run" in ran.err) == (2, True)
+    assert "partition" not in ran.err
+    told(server, "DROP ROLE IF EXISTS maker", "CREATE ROLE maker LOGIN", 'GRANT ALL ON SCHEMA "out" TO maker')
+    with pytest.raises(OutputError, match="cannot be replaced: it is somebody else's"):
+        rk.anonymize(people(), **ASKED).save(own.replace("postgres:@", "maker@"), overwrite=True)
+    told(server, 'REVOKE ALL ON SCHEMA "out" FROM maker', "DROP ROLE maker")
+
+
+def test_new_records_go_to_a_table(out: str, folder: Path, rothko: Rothko) -> None:
+    rk.anonymize(people(), **ASKED, method="mondrian").save("first.parquet")
+    new = people(90)
+    pq.write_table(new, "new.parquet")
+    ran = rothko("apply", "first-recoding", "new.parquet", "--out", out)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[-1].endswith(":…?table=" + ("place.release" if "postgres" in out else "release"))
+    there = open_source(out).read()
+    meant = rk.Recoding.load("first-recoding").apply(new)
+    assert sorted(map(str, there["age"].to_pylist())) == sorted(map(str, meant["age"].to_pylist()))
+    assert sorted(map(str, there["visits"].to_pylist())) == sorted(map(str, new["visits"].to_pylist()))
+    again = rothko("apply", "first-recoding", "new.parquet", "--out", out)
+    assert (again.code, "exists; use --overwrite" in again.err) == (2, True)
+    assert rothko("apply", "first-recoding", "new.parquet", "--out", out, "--overwrite").code == 0
+    assert tables(out) == ["release"]
+
+
 def test_the_command_line_goes_from_table_to_table(server: str, folder: Path, rothko: Rothko) -> None:
     rk.anonymize(people(), **ASKED).save(f"{server}&table=out.before", recoding=False)
     rows = "SELECT i AS name, 20 + i % 40 AS age, (i % 3)::text AS sick FROM generate_series(1, 500) i"
@@ -249,7 +293,7 @@ def test_a_killed_connection_leaves_nothing(server: str, folder: Path, monkeypat
     assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
-def test_who_may_not_write_is_told_before_any_work(server: str, folder: Path) -> None:
+def test_who_may_not_write_is_ranbefore_any_work(server: str, folder: Path) -> None:
     told(server, "DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN", 'GRANT USAGE ON SCHEMA "out" TO reader')
     place = f"{server.replace('postgres:@', 'reader@')}&table=out.mine"
     with pytest.raises(OutputError, match="you may not make a table in its schema"):

@@ -18,6 +18,7 @@ import pytest
 import rothko as rk
 from rothko.data import address as addresses
 from rothko.errors import OutputError
+from tests.command import Rothko
 from tests.stores import bucket, s3_server
 
 __all__ = ["bucket", "s3_server"]
@@ -130,3 +131,16 @@ def test_the_command(bucket: str, temporary: Path) -> None:
     again = subprocess.run(command, cwd=temporary, capture_output=True, text=True, check=False)
     assert (again.returncode, again.stderr.count("\n")) == (2, 1), again.stderr
     assert "exists; use --overwrite" in again.stderr
+
+
+def test_new_records_go_to_a_store(bucket: str, folder: Path, rothko: Rothko) -> None:
+    release().save("first.csv", report=False)
+    Path("new.csv").write_text("age,s\n3,flu\n5,gout\n")
+    out = f"s3://{bucket}/new/records.parquet"
+    ran = rothko("apply", "first-recoding", "new.csv", "--out", out)
+    assert (ran.code, ran.err, ran.out.splitlines()[-1]) == (0, "", out)
+    [(name, content)] = there(bucket).items()
+    assert (name, pq.read_table(pa.BufferReader(content)).num_rows) == ("new/records.parquet", 2)
+    assert "exists; use --overwrite" in rothko("apply", "first-recoding", "new.csv", "--out", out).err
+    assert rothko("apply", "first-recoding", "new.csv", "--out", out, "--overwrite").code == 0
+    assert "does not write" in rothko("apply", "first-recoding", "new.csv", "--out", f"s3://{bucket}/new").err

@@ -25,7 +25,11 @@ def apply(
     out: Annotated[
         str,
         typer.Option(
-            "--out", "-o", metavar="<path>", help="The file to write; - is standard output.", show_default=False
+            "--out",
+            "-o",
+            metavar="<path>",
+            help="A file, or a new table of a database; - is standard output.",
+            show_default=False,
         ),
     ],
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the rows in their order.")] = False,
@@ -48,6 +52,7 @@ def apply(
     suppressed: it shows * in every quasi-identifier.
     """
     from rothko.cli import console
+    from rothko.data.address import address
     from rothko.release.recoding.apply import apply_file
 
     csv, piped = text.options(), out == "-"
@@ -61,7 +66,7 @@ def apply(
     done = apply_file(recoding, table, out, keep_order=keep_order, overwrite=overwrite, csv=csv, memory=memory)
     log.counted(done.rows)
     if as_json:
-        console.json(done._asdict() | {"path": str(done.path)}, "apply")
+        console.json(done._asdict() | {"path": address(done.path)}, "apply")
         return
     to = console.err if piped else console.out
     to.print(f"{done.rows:,} records in {done.classes:,} of {done.regions:,} regions.")
@@ -78,4 +83,4 @@ def apply(
     if piped:
         pipes.send(done.path)
     else:
-        to.print(str(done.path), markup=False)
+        to.print(address(done.path), markup=False)

@@ -150,7 +150,11 @@ def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> S
 
 def _read(source: Source) -> pa.Table:
     # Postal codes may begin with zeros; under the hierarchy that is proposed they are read as text, too.
-    return source.read(as_text=[name for name in source.names if named(POSTAL, name)])
+    read = [name for name in source.names if name not in source.unread]
+    table = source.read(read, as_text=[name for name in read if named(POSTAL, name)])
+    for name in source.unread:  # what it holds cannot be told, but that it is nothing to generalise
+        table = table.append_column(name, pa.array([[]] * table.num_rows, pa.list_(pa.null())))
+    return table.select(source.names)
 
 
 def _encoded(data: Any, said: CsvOptions) -> tuple[CsvOptions, list[str]]:

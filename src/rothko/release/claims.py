@@ -39,12 +39,18 @@ def claim_files(
     names, inputs = [named_file(path) for path in paths], tuple(inputs)
     if len({name.absolute() for name in names}) < len(names):
         raise OutputError(f"Two files cannot be written to one name ({names[0].name}); choose another for one of them.")
-    if endings is not None and not names[0].name.lower().endswith(endings):
-        raise OutputError(f"{names[0].name} has an ending that rothko does not write; it writes {', '.join(endings)}.")
+    if endings is not None:
+        refuse_ending(names[0], endings)
     for path in names:
         _free(path, overwrite, inputs)
         check_writable(path.parent)
     return Claim({path: state(path) for path in names})
+
+
+def refuse_ending(path: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a name that does not say what is to be written."""
+    if not path.name.lower().endswith(endings):
+        raise OutputError(f"{path.name} has an ending that rothko does not write; it writes {', '.join(endings)}.")
 
 
 def claim_folder(folder: str | Path, names: Iterable[str], *, overwrite: bool, inputs: Iterable[Path] = ()) -> Claim:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from rothko import private
 from rothko.data.source.database.failures import IN_USE, driver_errors, reason
-from rothko.data.source.database.url import Address
+from rothko.data.source.database.url import Address, read_address, shown
 from rothko.errors import OutputError, RothkoError
 from rothko.release.commit import undisturbed
 from rothko.release.content import content_hash
@@ -47,10 +47,14 @@ class InTable:
     """What stands for it among the names of a release."""
     overwrite: bool
 
-    def check(self) -> None:
-        """Refuse a table that is there, and a database that none can be made in."""
-        with refused(self.address):
-            self.table().check()
+    @classmethod
+    def of(cls, out: str, overwrite: bool) -> InTable:
+        """The table; an error where it is there, and where none can be made."""
+        table_named(out)
+        found = cls(read_address(out), Path(shown(out)), overwrite)
+        with refused(found.address):
+            found.table().check()
+        return found
 
     def table(self) -> Target:
         """The table, not yet there."""
@@ -64,6 +68,14 @@ class InTable:
             yield stage
         finally:
             stage.clear()
+
+
+def table_named(out: str) -> tuple[str, ...]:
+    """Schema and name of the table that an address is of."""
+    table = read_address(out).table
+    if table is None:
+        raise OutputError("A release goes to a table, not to a query: ?table=….")
+    return table
 
 
 @contextlib.contextmanager
@@ -121,7 +133,8 @@ class Loading(Staging):
         targets, made = [target for _, target in self.moves], list(self._made)
         with refused(self.place.address), undisturbed():
             self._table.rename()
-            Staging.commit(self)
+            if self.moves:
+                Staging.commit(self)
             try:
                 self._table.commit()
             except BaseException:

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from rothko.data.address import Store, address, is_store
-from rothko.data.source.database.url import is_database, read_address, shown
+from rothko.data.source.database.url import is_database
 from rothko.data.source.delta import is_delta
 from rothko.data.source.formats import ending_like
 from rothko.data.source.listing import Files, folders_in, paths_at
 from rothko.errors import OutputError
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
-from rothko.release.claims import check_writable, claim_release
-from rothko.release.formats.table import refuse_names
-from rothko.release.in_table import InTable
+from rothko.release.claims import check_writable, claim_files, claim_release, refuse_ending
+from rothko.release.formats.table import ENDINGS, refuse_names
+from rothko.release.in_table import InTable, table_named
 from rothko.release.names import (
     RECODING,
     certificate_of,
@@ -187,10 +187,7 @@ class Place:
         certificate
             Where the certificate goes; under the name of the table by default.
         """
-        address = read_address(out)
-        if address.table is None:
-            raise OutputError("A release goes to a table, not to a query: ?table=….")
-        stem = re.sub(r"[^\w.-]+", "_", address.table[-1])
+        stem = re.sub(r"[^\w.-]+", "_", table_named(out)[-1])
         named = Path(f"{stem}.certificate.json") if certificate is None else named_file(certificate)
         own = recoding_place(Path(f"{stem}.parquet"))
         asked = own if isinstance(recoding, bool) else recoding_file(no_stream(recoding))
@@ -206,8 +203,7 @@ class Place:
         check_writable(named.parent)
         if recoding is not False:
             check_writable(asked.parent, make=asked.name == RECODING)
-        table = InTable(address, Path(shown(out)), overwrite)
-        table.check()
+        table = InTable.of(out, overwrite)
         return cls((table.target,), named, None if recoding is False else asked, claim, in_table=table)
 
     @classmethod
@@ -254,6 +250,30 @@ class Place:
     def staged_in(self, folder: Path | None) -> Self:
         """The same, with a folder for what is on its way to an object store."""
         return self if self.in_store is None else replace(self, in_store=replace(self.in_store, folder=folder))
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPlace:
+    """Where records go that have no certificate: a file, an object or a table, looked at before any work is done."""
+
+    target: Path
+    staging: Callable[[], contextlib.AbstractContextManager[Staging]]
+    """Records on their way there."""
+
+    @classmethod
+    def of(cls, out: str | Path, *, overwrite: bool, inputs: Iterable[Path]) -> RowsPlace:
+        """The place; an error where its name is taken or cannot be written."""
+        if is_database(out):
+            table = InTable.of(str(out), overwrite)
+            return cls(table.target, lambda: table.staging(Claim()))
+        target = named_file(out)
+        if is_store(target):
+            refuse_ending(target, ENDINGS)
+            place = InStore(Store.of(target), (target,), target, overwrite)
+            place.check()
+            return cls(target, place.staging)
+        claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
+        return cls(target, lambda: staging(claim))
 
 
 def place_of(

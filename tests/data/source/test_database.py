@@ -148,6 +148,9 @@ def test_every_type_is_exact_text_or_refused_by_the_name_of_its_column(clinic: s
     for name, what in refused.items():
         with pytest.raises(InputError, match=f"Column '{name}' of the table 'clinic.kinds' in PostgreSQL is {what}"):
             source.read([name])
+    draft = rk.draft(f"{clinic}&table=clinic.kinds")
+    assert {draft.policy.columns[name].role for name in refused} == {"identifier"}
+    assert tuple(draft.policy.columns) == source.names
 
 
 @pytest.mark.parametrize(

@@ -279,6 +279,12 @@ def test_gzip_that_is_cut_short(folder: Path) -> None:
         refusal(write(folder, whole[:end], "people.csv.gz"))
 
 
+@pytest.mark.parametrize("scheme", ["mysql", "https", "hdfs"])
+def test_addresses_that_nothing_is_read_from(folder: Path, scheme: str) -> None:
+    told = refusal(f"{scheme}://ann:{SECRET}@host/clinic?table=people")
+    assert told.startswith(f"Nothing is read from {scheme}://: databases are postgresql://")
+
+
 def test_files_that_are_not_there(folder: Path) -> None:
     assert refusal(folder / "no.csv") == f"There is no file {str(folder / 'no.csv')!r}."
     assert refusal(folder).startswith(f"{str(folder)!r} has no file that rothko reads; it reads .csv, ")

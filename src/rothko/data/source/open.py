@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rothko.data.address import is_store
+from rothko.data.address import ELSEWHERE, is_store
 from rothko.data.source.csv import CsvOptions, texts
 from rothko.data.source.database.url import is_database
 from rothko.data.source.delta import is_delta, open_delta
@@ -58,6 +58,8 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, asked: Iterable[str
 
 def open_path(path: Files, csv: CsvOptions) -> Source:
     """Open a file, or all files of a list, a folder or a pattern; of the folder of a release, its table."""
+    for one in (path,) if isinstance(path, Path) else path:
+        _refuse_elsewhere(one)
     if isinstance(path, Path) and is_delta(path):
         return open_delta(path)
     if is_several(path):
@@ -66,6 +68,16 @@ def open_path(path: Files, csv: CsvOptions) -> Source:
     assert isinstance(path, Path)
     before = stamp(path)
     return replace(open_file(path, csv), _stamps={path: before})
+
+
+def _refuse_elsewhere(path: Path) -> None:
+    """Refuse the address of what is not read; it is not shown, for it may hold a password."""
+    if ELSEWHERE.match(str(path)) and not is_store(path) and not path.exists():
+        scheme = str(path).partition(":")[0]
+        raise InputError(
+            f"Nothing is read from {scheme}://: databases are postgresql://, sqlite:/// and duckdb:///, object stores "
+            f"s3://, gs:// and az://. Save the table to a file, or read it in Python and give the dataframe."
+        )
 
 
 def with_names(source: Source) -> Source:

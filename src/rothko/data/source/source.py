@@ -105,6 +105,8 @@ class Source:
     """Columns with labels of values, as the file has them → its numbers, and what each is called."""
     titles: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """What a file calls its columns beside their names."""
+    unread: tuple[str, ...] = ()
+    """Columns of types that are not read, which can only be dropped."""
     taken: Taken = field(default_factory=Taken, compare=False, repr=False)
 
     @property

@@ -24,14 +24,12 @@ from rothko.engines.plan import BASELINE, as_bytes, available_memory
 from rothko.errors import VerificationError
 from rothko.policy.opened import opened
 from rothko.privacy.kanonymity import KAnonymity
-from rothko.release.claims import claim_files
-from rothko.release.formats.table import ENDINGS
 from rothko.release.meant import Meant
-from rothko.release.names import LARGE_ENDINGS, named_file, recoding_file
+from rothko.release.names import LARGE_ENDINGS, recoding_file
+from rothko.release.place import RowsPlace
 from rothko.release.publish import ROOT
 from rothko.release.recoding.recoding import Recoding
 from rothko.release.sql import Limits, connect
-from rothko.release.staging import staging
 from rothko.release.truth import Told, ToldHashes
 from rothko.release.verify import Fingerprint, verify
 from rothko.release.write import RowsFile, as_rows, said_of
@@ -68,12 +66,14 @@ def apply_file(
     csv: CsvOptions | None = None,
     memory: int | str | None = None,
 ) -> Applied:
-    """Recode the records of a file into another.
+    """Recode the records of a table into another.
 
     Parameters
     ----------
     recoding
         The JSON file of a recoding, or the folder that it lies in.
+    out
+        A file, an address in an object store, or that of a new table in a database.
     memory
         The most bytes that the process may take, beside those of the recoding: a larger file is recoded some records
         at a time, and only within these the order is random. None: what is free on this machine, or within what its
@@ -81,11 +81,11 @@ def apply_file(
         million), so a very small one is passed.
     """
     granted = as_bytes(memory)
-    target, phi_file = named_file(out), recoding_file(Path(recoding))
+    phi_file = recoding_file(Path(recoding))
     beside = [file for file in phi_file.parent.glob("*.parquet") if file.name.endswith(LARGE_ENDINGS)]
     at = files_named(data)
     inputs = (*(() if at is None else paths_at(at)), phi_file, *beside)
-    claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
+    place = RowsPlace.of(out, overwrite=overwrite, inputs=inputs)
     phi = Recoding.load(recoding)
     source = opened(data, phi.policy, csv=csv)
     limit = available_memory() if granted is None else granted
@@ -100,8 +100,8 @@ def apply_file(
     columns: tuple[str, ...] = ()
     rows = suppressed = 0
     wanted = Fingerprint()
-    with staging(claim) as stage:
-        temporary = stage.place_for(target)
+    with place.staging() as stage:
+        temporary = stage.place_for(place.target)
         labels = {name: labels for name, labels in source.labels.items() if name not in phi.published}
         with RowsFile(temporary, escape=phi.policy.csv.escape_formulas, labels=labels) as file:
             for table in tables:
@@ -116,6 +116,7 @@ def apply_file(
                 file.write(leaving)
                 columns = tuple(recoded.column_names)
                 rows, suppressed = rows + recoded.num_rows, suppressed + unknown
+        stage.settle([temporary], ())
         limits = Limits(memory=None if at_once else max((limit - BASELINE) // 2, LEAST))
         Meant(rows, columns, told.of_nobody(), wanted, names, schema).check_rows(temporary, limits)
         found = verify(temporary, anonymity or [KAnonymity(k=2)], names, limits=limits)
@@ -127,7 +128,7 @@ def apply_file(
     # Of several, each over its own quasi-identifiers, the one that is missed most.
     weakest = min(found.findings, key=lambda finding: finding.achieved - finding.asked)
     return Applied(
-        path=target,
+        path=place.target,
         rows=rows,
         suppressed=suppressed,
         classes=found.classes,

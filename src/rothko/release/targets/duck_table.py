@@ -17,6 +17,7 @@ from rothko.release.targets.target import (
     TIMES_ASKED,
     refuse_no_folder,
     refuse_taken,
+    refuse_view,
     remove,
     restored,
     staged_name,
@@ -40,9 +41,10 @@ class DuckTable:
         if not path.exists():
             return
         with duckdb.connect(path, read_only=True, config=CONFIG) as connection:
-            asked = "SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND lower(table_name) = ?"
-            [(there,)] = connection.execute(asked, [self._schema, self._name.lower()]).fetchall()
+            asked = "SELECT table_type FROM information_schema.tables WHERE table_schema = ? AND lower(table_name) = ?"
+            there = connection.execute(asked, [self._schema, self._name.lower()]).fetchall()
             refuse_taken(self.address, bool(there), self.overwrite)
+            refuse_view(self.address, there == [("VIEW",)])
 
     @property
     def _name(self) -> str:

@@ -16,7 +16,7 @@ from rothko.data.source.database import postgresql
 from rothko.data.source.database.url import named, sql_text
 from rothko.errors import OutputError
 from rothko.release.targets.by_adbc import WHOLE, ByAdbc
-from rothko.release.targets.target import AT_ONCE, TIMES_ASKED, capital, refuse_taken, restored
+from rothko.release.targets.target import AT_ONCE, TIMES_ASKED, capital, refuse_taken, refuse_view, restored
 
 GROUPING = ("work_mem = '512MB'", "parallel_setup_cost = 0", "parallel_tuple_cost = 0")
 """What PostgreSQL groups by: as many workers as it may use at all, and room for guesses at lists, a tenth of which is
@@ -28,6 +28,8 @@ IN_LISTS = {
     pa.timestamp("us"),
 }  # fmt: skip
 """Types whose values come back in lists as they do by themselves."""
+TABLES = ("r", "p")
+"""What PostgreSQL calls tables among all that has a name."""
 _WORDS = {pa.int16(): "smallint", pa.int32(): "integer", pa.int64(): "bigint"}
 
 
@@ -67,8 +69,13 @@ class PostgresTable(ByAdbc):
         self._begin()
         try:
             with closing(self._connection.cursor()) as cursor:
-                cursor.execute(f"SELECT to_regclass({sql_text(self.target)})::text")
-                refuse_taken(self.address, cursor.fetchall()[0][0] is not None, self.overwrite)
+                cursor.execute(
+                    "SELECT relkind::text, pg_has_role(relowner, 'USAGE') FROM pg_class "
+                    f"WHERE oid = to_regclass({sql_text(self.target)})"
+                )
+                there = cursor.fetchall()
+                refuse_taken(self.address, bool(there), self.overwrite)
+                self._refuse_kept(there)
                 schema = sql_text(named((self._schema,)))
                 cursor.execute(
                     f"SELECT CASE WHEN to_regnamespace({schema}) IS NOT NULL THEN "
@@ -80,6 +87,15 @@ class PostgresTable(ByAdbc):
                     raise OutputError(f"{capital(self.address.label)} cannot be written: {why}.")
         finally:
             self.close()
+
+    def _refuse_kept(self, there: list[tuple[str, bool]]) -> None:
+        """Refuse what cannot be replaced before any work is done: a view, somebody else's table, one that is read."""
+        for kind, own in there:
+            refuse_view(self.address, kind not in TABLES)
+            if not own:
+                raise OutputError(f"{capital(self.address.label)} cannot be replaced: it is somebody else's.")
+            self.execute("SET LOCAL lock_timeout = '3s'")
+            self.execute(f"LOCK TABLE {self.target} IN ACCESS EXCLUSIVE MODE")
 
     def _begin(self) -> None:
         self._connection = postgresql.connect(self.address.client)

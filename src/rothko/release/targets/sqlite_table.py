@@ -14,7 +14,7 @@ from rothko.data.source.database import sqlite
 from rothko.data.source.database.url import file_address, named, sql_text
 from rothko.errors import OutputError
 from rothko.release.targets.by_adbc import WHOLE, ByAdbc
-from rothko.release.targets.target import TIMES_ASKED, refuse_no_folder, refuse_taken, remove, restored
+from rothko.release.targets.target import TIMES_ASKED, refuse_no_folder, refuse_taken, refuse_view, remove, restored
 
 
 class SqliteTable(ByAdbc):
@@ -57,8 +57,10 @@ class SqliteTable(ByAdbc):
         if not path.exists():
             return
         with closing(sqlite.connect(file_address(self.address.client))) as there, closing(there.cursor()) as cursor:
-            cursor.execute(f"SELECT count(*) FROM sqlite_master WHERE name = {sql_text(self.name)} COLLATE NOCASE")
-            refuse_taken(self.address, bool(cursor.fetchall()[0][0]), self.overwrite)
+            cursor.execute(f"SELECT type FROM sqlite_master WHERE name = {sql_text(self.name)} COLLATE NOCASE")
+            there = cursor.fetchall()
+            refuse_taken(self.address, bool(there), self.overwrite)
+            refuse_view(self.address, bool(there) and there[0][0] != "table")
 
     def load(self, rows: Path) -> None:
         """Stage rows."""

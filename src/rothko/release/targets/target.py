@@ -78,6 +78,12 @@ def refuse_taken(address: Address, there: bool, overwrite: bool) -> None:
         raise OutputError(f"{capital(address.label)} exists; use {said('--overwrite', True)} to replace it.")
 
 
+def refuse_view(address: Address, is_view: bool) -> None:
+    """Refuse what has the name and is no table: it is never replaced."""
+    if is_view:
+        raise OutputError(f"{capital(address.label)} cannot be replaced: there is a view of that name, and no table.")
+
+
 def refuse_no_folder(path: Path) -> None:
     """Refuse a file in a folder that is not there."""
     if not path.parent.is_dir():

@@ -32,6 +32,8 @@ AS_TEXT = ("UUID", "ENUM", "JSON", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "BI
 class DuckDB:
     """A table or a query of a DuckDB file."""
 
+    unread: tuple[str, ...] = ()
+
     def __init__(self, address: Address) -> None:
         self._address = address
         refuse_no_file(address)

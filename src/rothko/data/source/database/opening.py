@@ -34,8 +34,9 @@ def open_database(data: str | Path) -> Source:
         return pa.Table.from_batches(found).combine_chunks() if found else pa.table({name: [] for name in columns})
 
     return Source(
-        address.label, session.names, None, read, _pieces=pieces, rows=session.rows, bytes=session.bytes, held=session
-    )
+        address.label, session.names, None, read, _pieces=pieces, rows=session.rows, bytes=session.bytes, held=session,
+        unread=session.unread,
+    )  # fmt: skip
 
 
 WHOLE = 1 << 16

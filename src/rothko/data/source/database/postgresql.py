@@ -58,6 +58,7 @@ class PostgreSQL:
                 self.names = tuple(schema.names)
                 self._kinds, self._refused = _kinds(cursor, schema)
                 self.rows = self._count(cursor)
+                self.unread = tuple(self._refused)
                 self.bytes = self._size(cursor)
                 [(self._snapshot,)] = _rows(cursor, "SELECT pg_export_snapshot()")
 

@@ -15,6 +15,8 @@ class Session(Protocol):
     rows: int
     bytes: int
     """What a pass reads, about."""
+    unread: tuple[str, ...]
+    """Columns of types that are not read, which can only be dropped."""
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The records, some at a time.

@@ -30,6 +30,8 @@ BATCH = "adbc.sqlite.query.batch_rows"
 class SQLite:
     """A table or a query of a SQLite file, as it was when it was opened."""
 
+    unread: tuple[str, ...] = ()
+
     def __init__(self, address: Address) -> None:
         self._address = address
         refuse_no_file(address)
