@@ -151,6 +151,11 @@ class Expected:
             found += self.quasi[name].columns if name in self.quasi else [name] * (name in as_is)
         return found
 
+    @property
+    def compared(self) -> list[str]:
+        """The columns that leave as they are, and tell which record a row stands for."""
+        return [name for name in (*self.sensitive, *self.kept) if name not in self.opaque]
+
 
 def check(path: Path, expected: Expected) -> None:
     """All that a release of one table promises."""
@@ -161,7 +166,7 @@ def check(path: Path, expected: Expected) -> None:
     check_requirements(rows, by_class(rows, expected), expected)
     pairs = matched(rows, expected, text=text)
     if not expected.by_column:
-        check_classes(rows, pairs, expected)
+        check_classes(rows, pairs, expected, text=text)
     check_secrets(path, expected.secrets)
     if not expected.keeps_order:
         check_order(pairs)
@@ -259,7 +264,7 @@ def matched(rows: Sequence[Row], expected: Expected, *, text: bool) -> list[int]
 
     A row may stand for a record where every kept and sensitive cell is the same, and every published one covers.
     """
-    as_is = [name for name in (*expected.sensitive, *expected.kept) if name not in expected.opaque]
+    as_is = expected.compared
     candidates = defaultdict(list)
     for number, record in enumerate(expected.rows):
         candidates[tuple(cell(record[name], text=text) for name in as_is)].append(number)
@@ -316,9 +321,9 @@ def cell(value: Any, *, text: bool) -> Any:
     return float(value) if isinstance(value, int | float | Decimal) else value
 
 
-def check_classes(rows: Sequence[Row], pairs: Sequence[int], expected: Expected) -> None:
+def check_classes(rows: Sequence[Row], pairs: Sequence[int], expected: Expected, *, text: bool) -> None:
     """Bounds and means are those of the class, where what is kept tells which records it has."""
-    if not tells_apart(expected, (*expected.sensitive, *expected.kept)):
+    if not tells_apart(expected, expected.compared, text=text):
         return
     for numbers in by_class(rows, expected):
         for name, quasi in expected.quasi.items():
@@ -340,9 +345,10 @@ def check_statistic(column: str, shown: Any, values: Sequence[Any]) -> None:
         assert math.isclose(float(shown), mean, rel_tol=1e-9, abs_tol=1e-9), "not the mean of its class"
 
 
-def tells_apart(expected: Expected, names: Sequence[str]) -> bool:
-    """Whether no two records are alike in these columns."""
-    return len({tuple(str(record[name]) for name in names) for record in expected.rows}) == len(expected.rows)
+def tells_apart(expected: Expected, names: Sequence[str], *, text: bool) -> bool:
+    """Whether no two records are alike in these columns, as they are compared."""
+    told = {tuple(str(cell(record[name], text=text)) for name in names) for record in expected.rows}
+    return len(told) == len(expected.rows)
 
 
 def check_secrets(path: Path, secrets: Sequence[str]) -> None:
@@ -454,7 +460,7 @@ def check_anatomy(path: Path, sensitive: Path, expected: Expected) -> None:
     for number, row in enumerate(told):
         groups[int(row["group"])].append(number)
     check_requirements(told, list(groups.values()), expected)
-    if tells_apart(expected, columns[:-1]):
+    if tells_apart(expected, columns[:-1], text=text):
         value_of = {tuple(cell(r[n], text=text) for n in columns[:-1]): cell(r[of], text=text) for r in expected.rows}
         held = Counter(
             (int(row["group"]), value_of[tuple(cell(row[n], text=text) for n in columns[:-1])]) for row in rows
