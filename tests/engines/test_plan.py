@@ -186,7 +186,7 @@ def on_disk(method: str, rows: int = 10**8, k: int = 100, memory: int = GB) -> p
     [
         ("hilbert", (2, 1, 1)),
         ("hilbert-fast", (2, 1, 1)),
-        ("idistance-fast", (4, 2, 2)),
+        ("idistance-fast", (4, 1, 2)),
         ("cluster", (2, 1, 1)),
         ("refine", (4, 1, 2)),
     ],

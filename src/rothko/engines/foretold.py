@@ -157,8 +157,8 @@ def _along(method: Method, rows: int, shares: Budget, requirements: tuple[Requir
     most = method.longest(Encoded((), np.empty((0, 0), dtype=np.int32), {}), requirements)
     segment = rows if most is None else min(rows, most)
     reads, source, writes, note = ALONG, 1, 1, ""
-    if method.sampled(rows):  # equal records are brought together on disk, and draw there
-        reads, source, writes = reads + 2, source + 1, writes + 1
+    if method.sampled(rows):  # equal records are brought together on disk, draw there, and go on from there
+        reads, writes = reads + 2, writes + 1
     if segment > shares.tuples:  # grouped by codes, then written once more in windows
         reads, writes = reads + 2, writes + 1
         note = f"segments of {segment:,} records are grouped by their codes, and published in windows"

@@ -408,7 +408,7 @@ def points_of(n: int, dimensions: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 5, (n, dimensions)).astype(np.float32) / 4
 
 
-@pytest.mark.parametrize(("n", "dimensions"), [(1, 1), (7, 1), (200, 3), (500, 9)])
+@pytest.mark.parametrize(("n", "dimensions"), [(1, 1), (7, 1), (200, 3), (300, 5), (500, 9)])
 def test_the_nearest_centre_is_the_first_of_the_nearest(n: int, dimensions: int) -> None:
     points = points_of(n, dimensions, 1)
     for count in (1, 2, 30):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rothko.methods.curve.sample import bar_for, code_words, codes_in, draw, drawn, smallest
+from rothko.methods.curve.sample import bar_for, code_words, codes_in, draw, drawn, in_question, smallest, summed
 from tests.strategies.columns import encoded_of
 from tests.strategies.tables import Case, cases, unhurried
 
@@ -44,3 +44,18 @@ def test_those_below_a_bar_have_the_sample_among_them() -> None:
     assert 400 <= len(chances) < 700
     best = np.sort(smallest(chances, 400))
     np.testing.assert_array_equal(codes_in(near[:, best], encoded), draw(encoded, 400, 3, threads=1).codes)
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=80), st.integers(0, 9), st.sampled_from([0.0, 0.05, 0.5, 1.0]))
+def test_who_is_surely_there_once_and_above_the_bar_is_in_no_sample(codes: list[int], seed: int, share: float) -> None:
+    words, bar = np.array([codes], dtype=np.uint64), np.uint64(min(int(share * 2.0**64), 2**64 - 1))
+    asked = in_question(words, bar, seed)
+    for some, all_of_them in zip(drawn(*summed(asked), bar, seed), drawn(*summed(words), bar, seed), strict=True):
+        np.testing.assert_array_equal(some, all_of_them)
+    # Whoever is there several times is in question every time.
+    assert all(np.count_nonzero(asked == code) == codes.count(code) for code in codes if codes.count(code) > 1)
+
+
+def test_few_of_many_different_records_are_in_question() -> None:
+    words = np.arange(20_000, dtype=np.uint64)[None]
+    assert in_question(words, bar_for(100, 20_000), 3).shape[1] < 6_000

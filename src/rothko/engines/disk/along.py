@@ -16,8 +16,8 @@ import numpy as np
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline, Records
 from rothko.engines.along import FILLED, check_room, check_sizes, longest, sums_of, told, weighed_by
-from rothko.engines.disk.curve_sample import drawn_from
-from rothko.engines.disk.laid import Laid, parted, without_ties
+from rothko.engines.disk.curve_sample import brought_together, drawn_from
+from rothko.engines.disk.laid import Laid, parted, with_ties, without_ties
 from rothko.engines.disk.spill import Spill, Spilled
 from rothko.engines.disk.store import gathered, passing
 from rothko.engines.disk.windows import in_windows
@@ -30,6 +30,7 @@ from rothko.methods.curve.segments import Segment, cut, held
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, silent
 from rothko.secret import Secret
+from rothko.trim import give_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class Ranges:
     spill: Spill
     notes: list[str]
     """What a person should know; more is added as segments are finished."""
+    files: list[Spilled]
+    """All records with what they have drawn, where the curve had to be laid by some of them; else the source has."""
     progress: Progress = silent
 
     @classmethod
@@ -66,14 +69,18 @@ class Ranges:
             check_sizes(method, [Segment(0, records.rows)], codes, "memory holds")
         size = method.sampled(records.rows)
         drawn: Encoded = nobody
+        files: list[Spilled] = []
         if size:
-            drawn = drawn_from(passing(records, "sample", progress), outline, size, seed, spill, shares.buffers)
+            passed = with_ties(passing(records, "sample", progress), secret)
+            files = brought_together(passed, outline, spill, shares.buffers)
+            drawn = drawn_from(files, outline, size, seed)
+            give_back()
         mapping = OnLines.of(method.mapping(drawn, seed=seed, threads=threads), outline.lines)
         bits = mapping.keys(nobody, threads=1).bits
         weighed = method.weighed(outline.encoded(sample), policy.workload)
         notes = [] if weighed is outline.lines else [weighed_by(method, sample.rows, records.rows, policy.workload)]
         whole = BySegment(outline, method, requirements, mapping, bits, (), secret, seed, threads, weighed)
-        return cls(records, whole, most, codes, [sample], shares, spill, notes, progress)
+        return cls(records, whole, most, codes, [sample], shares, spill, notes, files, progress)
 
     @property
     def outline(self) -> Outline:
@@ -82,9 +89,8 @@ class Ranges:
 
     def parts(self) -> Iterator[Part | LargeClass]:
         """The classes of some segments after the others."""
-        passed = passing(self.records, "repartition", self.progress)
         rows, tuples = self.records.rows, self.shares.tuples
-        laid = Laid.of(self.whole, passed, self.sample, self.most or rows, self.shares, self.spill)
+        laid = Laid.of(self.whole, self._all(), self.sample, self.most or rows, self.shares, self.spill)
         method = self.whole.method
         segments = self._segments(laid)
         check_sizes(method, segments, self.codes, "memory holds")
@@ -102,6 +108,19 @@ class Ranges:
                     self.progress("partition", done, rows)
                 yield part
                 del part
+
+    def _all(self) -> Iterator[Coded]:
+        """All records with what they have drawn; the files that they lay in are gone afterwards."""
+        if not self.files:
+            yield from with_ties(passing(self.records, "repartition", self.progress), self.whole.secret)
+        done, rows = 0, self.records.rows
+        while self.files:
+            file = self.files.pop(0)
+            for coded in file.batches():
+                yield coded
+                done += coded.rows
+                self.progress("repartition", done, rows)
+            file.remove()
 
     def _made(self, divided: BySegment, span: slice, files: list[Coded] | list[Spilled]) -> Iterator[Part | LargeClass]:
         """What the records of some segments became, loaded or where they lie."""

@@ -24,6 +24,7 @@ from rothko.engines.plan import Budget
 from rothko.methods.curve.curve import sort_records
 from rothko.methods.curve.segments import Cell
 from rothko.methods.ties import ties_of
+from rothko.secret import Secret
 from rothko.trim import give_back
 
 FILES = 1
@@ -57,6 +58,8 @@ class Laid:
 
         Parameters
         ----------
+        records
+            All of them, with what they have drawn (:func:`with_ties`).
         sample
             Some of them, by which files are laid out; it is taken out of its list.
         most
@@ -71,14 +74,13 @@ class Laid:
         route = _along(whole, firsts)
         # Half of what is for buffers: keys, and what they are looked up in, take the rest.
         writer = spill.writer(whole.outline, parts=int(number[-1]) + 1, memory=shares.buffers // 2)
-        found, done = np.zeros(len(cells), dtype=np.int64), 0
-        for coded in _slices(records):
+        found = np.zeros(len(cells), dtype=np.int64)
+        for i, coded in enumerate(_slices(records)):
             place = route(coded)
             found += np.bincount(place, minlength=len(cells))
-            writer.write(number[place], _with_ties(coded, ties_of(whole.secret, coded.rows, done)))
-            if not done:
+            writer.write(number[place], coded)
+            if i == 0:
                 give_back()  # all that is compiled is loaded now
-            done += coded.rows
         return cls(whole, firsts, np.append(0, np.cumsum(found)), number, writer.close())
 
     @staticmethod
@@ -216,10 +218,13 @@ def _slices(records: Iterable[Coded]) -> Iterator[Coded]:
         yield from (coded.slice(begin, SLICE) for begin in range(0, coded.rows, SLICE))
 
 
-def _with_ties(coded: Coded, ties: NDArray[np.uint64]) -> Coded:
-    """Records with what they have drawn, behind the columns that are kept."""
-    columns = [*coded.kept.columns, pa.chunked_array([ties])]
-    return replace(coded, kept=pa.table(columns, names=[*coded.kept.column_names, ""]))
+def with_ties(records: Iterable[Coded], secret: Secret) -> Iterator[Coded]:
+    """All records of a source, in its order, with what they have drawn behind the columns that are kept."""
+    done = 0
+    for coded in records:
+        columns = [*coded.kept.columns, pa.chunked_array([ties_of(secret, coded.rows, done)])]
+        yield replace(coded, kept=pa.table(columns, names=[*coded.kept.column_names, ""]))
+        done += coded.rows
 
 
 def parted(coded: Coded) -> tuple[Coded, NDArray[np.uint64]]:

@@ -17,6 +17,8 @@ from rothko.methods.curve.curve import fields_for, pack_codes, sort_records
 
 SIGMAS = 6
 """By how many standard deviations more are drawn than are asked for, where not all draw in one place."""
+SPREAD = 4
+"""How many places of a hash there are for each record, where those are looked for that are there once."""
 
 Words = NDArray[np.uint64]
 Different = tuple[Words, NDArray[np.int64]]
@@ -76,6 +78,18 @@ def drawn(words: Words, times: NDArray[np.int64], bar: np.uint64, seed: int) -> 
     chances = chances_of(words[:, whole], numbers, seed)
     near = np.flatnonzero(chances <= bar)
     return words[:, whole[near]], chances[near]
+
+
+def in_question(words: Words, bar: np.uint64, seed: int) -> Words:
+    """Some records without those that are surely there once, and have drawn more than a bar.
+
+    A hash tells nearly all that are there once, so that few are left to be sorted.
+    """
+    none = np.zeros(words.shape[1], dtype=np.int64)
+    bits = max((SPREAD * words.shape[1]).bit_length(), 1)
+    place = (chances_of(words, none, 0) >> np.uint64(64 - bits)).astype(np.int64)
+    out = (np.bincount(place)[place] == 1) & (chances_of(words, none, seed) > bar)
+    return words[:, ~out]
 
 
 def bar_for(size: int, rows: int, more: int = 1) -> np.uint64:
