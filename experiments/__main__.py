@@ -2,7 +2,7 @@
 
 Parts are run by their names: ``python -m experiments workload``. What this code has run with these settings is not run
 again, so that whoever stops a run can go on with it; ``--again`` runs it all the same. ``python -m experiments page``
-checks and draws again from saved results.
+checks and draws again from saved results; ``python -m experiments code`` tells which figures of it this code made.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from experiments import claims, minimality, page
 from experiments.parts import PARTS, Part
-from experiments.provenance import commit
 from experiments.runs import Forecast, Results, known, read, save, spelled
 
 RESULTS = Path(__file__).parent / "results"
@@ -24,6 +24,9 @@ DOCS = Path(__file__).parent.parent / "docs"
 def main(words: Sequence[str] | None = None) -> None:
     """Read the command line and do what it asks."""
     asked = _parser().parse_args(words)
+    if asked.command == "code":
+        print(page.compared(DOCS))
+        return
     asked.out = asked.out or (RESULTS / "quick" if asked.quick else RESULTS)
     parts = list(PARTS.values()) if asked.command in ("all", "page") else [PARTS[asked.command]]
     if asked.command != "page":
@@ -40,10 +43,11 @@ def main(words: Sequence[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="all | page | a part")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="all | page | code | a part")
     made = {"all": commands.add_parser("all", help="all of them, then the page")}
     made |= {name: commands.add_parser(name, help=part.about) for name, part in PARTS.items()}
     made["page"] = commands.add_parser("page", help="refresh the documentation from saved results")
+    commands.add_parser("code", help="which figures of the documentation this very code made")
     for name, command in made.items():
         command.add_argument("--out", type=Path, help="folder of the results")
         command.set_defaults(quick=False, figures=None, rows=None, targeting=None, trials=None)
@@ -72,7 +76,7 @@ def run(parts: Sequence[Part], asked: argparse.Namespace) -> None:
     before = sum(len(asked.figures or part.figures) for part in parts) - len(left)
     print(f"{len(left)} figures to run, {before} known; about {spelled(forecast.left(left))}", flush=True)
     for part in parts:
-        by = {"code": part.code(), "commit": commit()}
+        by = {"code": part.code(), "date": f"{date.today():%Y-%m-%d}"}
         waiting = list(todo[part.name])
 
         def keep(results: Results, part: Part = part, by: dict[str, str] = by, waiting: list[str] = waiting) -> None:

@@ -50,12 +50,6 @@ CAPTIONS = {
     "20": "Group-by queries on the survey: divergence of the cube of the release from that of the original.",
 }
 """Of the figures on the survey."""
-EARLIER = "before commits were kept with results"
-"""In place of a commit."""
-OLDER = (
-    "What ran before that is older than some of what it measures, and its figures are drawn as they were then: the "
-    "next run takes its place."
-)
 NAMES = {"workload": "claims", "minimality": "minimality"}
 """Part → the name of its table in the page, where that is not made of its own."""
 
@@ -111,7 +105,7 @@ def draw(part: Part, results: Results, folder: Path) -> None:
 
 
 def refresh_overview(docs: Path) -> None:
-    """Write what opens the page: how many claims hold, and which commit ran which figures."""
+    """Write what opens the page: how many claims hold, and which code ran which figures."""
     kept = {name: read(saved_claims(name, docs)) for name in PARTS}
     _rewrite(docs, overview({name: some.get("claims", []) for name, some in kept.items()}), "overview")
     _rewrite(docs, ran({name: some.get("ran", {}) for name, some in kept.items()}), "ran")
@@ -142,21 +136,32 @@ def _held(rows: Iterable[Row]) -> int:
 
 
 def ran(by_part: Mapping[str, Mapping[str, Mapping[str, str]]]) -> str:
-    """Which commit ran which figures, as a Markdown table."""
-    commits: dict[str, list[str]] = {}
+    """Which code ran which figures, and when, as a Markdown table."""
+    lines = ["| part | figures | code | run on |", "|---|---|---|---|"]
     for part, figures in by_part.items():
-        by_commit: dict[str, list[str]] = {}
-        for figure, by in figures.items():
-            by_commit.setdefault(by["commit"], []).append(figure)
-        for commit, some in by_commit.items():
+        for (code, date), some in by_code(figures).items():
             every = len(some) == len(PARTS[part].figures)
-            commits.setdefault(commit, []).append(f"{part}: {'all' if every else ', '.join(some)}")
-    lines = ["| commit | ran |", "|---|---|"]
-    lines += [
-        f"| {f'`{commit}`' if commit != EARLIER else commit} | {'; '.join(what)} |" for commit, what in commits.items()
-    ]
-    if EARLIER in commits:
-        lines += ["", OLDER]
+            lines.append(f"| {part} | {'all' if every else ', '.join(some)} | `{code}` | {date} |")
+    return "\n".join(lines)
+
+
+def by_code(ran: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str], list[str]]:
+    """The figures of a part that each code has run on a day."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for figure, by in ran.items():
+        found.setdefault((by["code"], by["date"]), []).append(figure)
+    return found
+
+
+def compared(docs: Path) -> str:
+    """Whether the code that there is now made the figures of the page, part by part."""
+    lines = []
+    for name, part in PARTS.items():
+        now, told = part.code(), []
+        for (code, date), some in by_code(read(saved_claims(name, docs)).get("ran", {})).items():
+            which = "all" if len(some) == len(part.figures) else ", ".join(some)
+            told.append(f"{which} {'by this code' if code == now else f'by other code, {code}'} on {date}")
+        lines.append(f"{name:<11} {now}  {'; '.join(told)}")
     return "\n".join(lines)
 
 

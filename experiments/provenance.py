@@ -1,4 +1,4 @@
-"""What results were made by: the commit, and a hash of the code that they hang on.
+"""What results were made by: a hash of the code that they hang on.
 
 The code of a part of the experiments is its module and all that this imports, and so on, lazily or not, from
 ``experiments`` and ``rothko``; neither comments nor docstrings count, nor what only shows results (:data:`ASIDE`).
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import rothko
 
-ROOT = Path(__file__).parent.parent
 PACKAGES = {"experiments": Path(__file__).parent, "rothko": Path(rothko.__file__).parent}
 ASIDE = (
     "experiments.runs", "experiments.provenance", "rothko.cli", "rothko.report", "rothko.plots", "rothko.notebook",
@@ -95,17 +93,3 @@ def _said(module: str) -> str:
 
 def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def commit() -> str:
-    """The commit that the working tree is at, with a ``+`` where its code is another; nothing outside of Git."""
-    head = _git("rev-parse", "--short=7", "HEAD")
-    return f"{head}+" if head and _git("status", "--porcelain", "src", "experiments") else head
-
-
-def _git(*words: str) -> str:
-    try:
-        done = subprocess.run(["git", *words], capture_output=True, text=True, check=False, cwd=ROOT)
-    except OSError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from experiments import __main__ as experiments
-from experiments import provenance, runs
+from experiments import page, provenance, runs
 from experiments.parts import PARTS, Part
 
 
@@ -144,3 +144,20 @@ def test_a_part_names_its_module_and_draws_its_figures(name: str) -> None:
     drawn = set(part.figures) - {"tds", "edges"}
     assert not part.prefix or drawn <= set(part.drawn)
     assert {number for claim in part.claims for number in claim.figures} <= set(part.figures)
+
+
+def test_who_reads_the_page_can_ask_whether_this_code_made_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(experiments, "DOCS", tmp_path)
+    monkeypatch.setattr(Part, "code", lambda part: f"now-{part.name}")
+    ran = {figure: {"code": "now-scale", "date": "2026-01-02"} for figure in PARTS["scale"].figures}
+    runs.save({"settings": {}, "ran": ran}, page.saved_claims("scale", tmp_path))
+    ran = {"1": {"code": "now-refine", "date": "2026-01-02"}, "2": {"code": "then", "date": "2026-01-01"}}
+    runs.save({"settings": {}, "ran": ran}, page.saved_claims("refine", tmp_path))
+    experiments.main(["code"])
+    told = capsys.readouterr().out.splitlines()
+    assert "scale       now-scale  all by this code on 2026-01-02" in told
+    refined = "1 by this code on 2026-01-02; 2 by other code, then on 2026-01-01"
+    assert f"refine      now-refine  {refined}" in told
+    assert len(told) == len(PARTS)
