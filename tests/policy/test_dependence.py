@@ -67,6 +67,13 @@ def test_a_draft_says_what_follows() -> None:
     assert any(note.startswith("'salary' determines 'zip' in 100% of records and leaves") for note in found.notes)
 
 
+def test_of_two_that_determine_each_other_one_is_enough() -> None:
+    codes = [i * 7 % 12 for i in range(600)]
+    found = rk.draft({"school": codes, "degree": [f"d{c}" for c in codes], "age": [i % 31 for i in range(600)]})
+    notes = [note for note in found.notes if "determine" in note]
+    assert notes == ["'degree' and 'school' determine each other: drop one, and the release keeps more of others."]
+
+
 def test_one_column_and_no_records_to_compare() -> None:
     assert dependences([]) == []
     assert dependences([("age", pa.chunked_array([[1, 2] * 9]), 2)]) == []

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from rothko.data.schema import Role
 from rothko.errors import InputError, PolicyError, PrivacyWarning
 from rothko.flow import anonymize
+from rothko.policy.appearance import UNKNOWN
 from rothko.policy.column_names import words
 from rothko.policy.draft import Draft, Proposal, draft
 from rothko.policy.policy import Policy
@@ -479,3 +480,23 @@ def test_sensitive_values_that_look_alike_are_folded() -> None:
     [proposal] = [p for p in found.proposals if p.name == "disease"]
     assert "count as one" in proposal.why
     assert not draft({**people, "disease": ["HIV", "flu"] * 50}).policy.columns["disease"].fold
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("koerpergroesse", "what can be seen, by its name; may be known from elsewhere"),
+        ("Staatsangehoerigkeit", "origin, by its name; may be known from elsewhere"),
+        ("strasse", "an address, by its name"),
+        ("value", UNKNOWN),
+    ],
+)
+def test_umlauts_may_be_written_in_two_letters(name: str, why: str) -> None:
+    found, _ = draft({name: [150 + i % 40 for i in range(200)], "age": [i * i % 31 for i in range(200)]}).proposals
+    assert found.why.partition("; whole numbers")[0] == why
+
+
+@pytest.mark.parametrize("name", ["Gesamtbetrag", "Menge", "kaufpreis", "montant", "Flaeche"])
+def test_measures_in_other_languages_are_no_identifiers(name: str) -> None:
+    found = draft({name: [i * 7919 % 100_003 for i in range(500)], "age": [1, 2] * 250})
+    assert found.policy.columns[name].role == "quasi-identifier"

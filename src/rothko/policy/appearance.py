@@ -29,6 +29,7 @@ from rothko.policy.column_names import (
     SENSITIVE,
     WEIGHTS,
     named,
+    words,
 )
 from rothko.policy.telling import Told, told_by
 
@@ -55,6 +56,8 @@ MOST_LABELS = 100
 """The most whole numbers that are taken for labels: states, counties of a state, branches of industry."""
 NOT_LABELS = r"age|year|number of|no of|num"
 """Words beside which a number is one, whatever it is of: `years in state`."""
+FEW_WORDS = 4
+"""The most words of a label that says what a column is; longer ones are questions, about anything."""
 UNKNOWN = "not recognised, so generalised to be on the safe side"
 
 
@@ -84,6 +87,13 @@ class Look:
     """How many words keep text from being read as numbers or dates."""
     stored_as_text: bool = False
     """Whether the table has numbers or dates as text, so that the policy must say what they are."""
+    title: str = ""
+    """What the file calls it beside its name, where the name says nothing and that does."""
+
+    @property
+    def called(self) -> str:
+        """What tells what it is about."""
+        return self.title or self.name
 
     @property
     def present(self) -> int:
@@ -229,6 +239,15 @@ def names_one_person(name: str) -> str | None:
     return f"{what}, by its name" if what and not named(ABOUT, name) else None
 
 
+def entitled(look: Look, title: str) -> Look:
+    """A column with the label that a file has for it, if that is a few words which tell more than its name does."""
+    telling = (WEIGHTS, IDENTIFIERS, SENSITIVE, KNOWN, MEASURES, "id")
+    few = 0 < len(words(title).split()) <= FEW_WORDS
+    if not few or any(named(one, look.name) for one in telling) or not any(named(one, title) for one in telling):
+        return look
+    return replace(look, title=title)
+
+
 class Suggested(NamedTuple):
     """The role that a column looks like."""
 
@@ -243,13 +262,14 @@ def role_of(look: Look) -> Suggested:
     by_values = look.kind == "text" or (look.kind == "number" and look.whole)
     told = told_by(look.column, text=look.kind == "text", distinct=len(look.values)) if by_values else None
     role, why = _role(look, told)
+    why = why.replace("by its name", "by its label") if look.title else why
     doubtful = told is not None and not told.leads and role is not Role.IDENTIFIER
     return Suggested(role, why, told.why if told is not None and doubtful else "")
 
 
 def _role(look: Look, told: Told | None) -> tuple[Role, str]:
     """The first rule that fits. Names say more than values, so they go first."""
-    name, distinct, text = look.name, len(look.values), look.kind == "text"
+    name, distinct, text = look.called, len(look.values), look.kind == "text"
     share = distinct / max(look.present, 1)
     unique = look.present >= ENOUGH and share >= NEARLY and (text or (look.whole and not named(MEASURES, name)))
     if not look.kind:
@@ -275,8 +295,8 @@ def _role(look: Look, told: Told | None) -> tuple[Role, str]:
 
 def are_labels(look: Look) -> bool:
     """Tell whether whole numbers stand for labels without an order: few of them, of what has none by its name."""
-    counts = named(MEASURES, look.name) or named(NOT_LABELS, look.name)
-    return look.whole and len(look.values) <= MOST_LABELS and bool(named(NOMINAL, look.name)) and not counts
+    counts = named(MEASURES, look.called) or named(NOT_LABELS, look.called)
+    return look.whole and len(look.values) <= MOST_LABELS and bool(named(NOMINAL, look.called)) and not counts
 
 
 def _number_records(numbers: pa.Array) -> bool:

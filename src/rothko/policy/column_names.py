@@ -100,7 +100,11 @@ NOMINAL = (
 WEIGHTS = r"fnlwgt|p?wgtp?|(instance|sample|sampling|survey|person|household|final|analysis|design) (weight|wt)"
 MEASURES = (
     r"salary|income|wage|weight|height|amount|price|cost|value|balance|revenue|sale|payment|fee|tax|gain|loss|total|"
-    r"sum|count|size|area|length|distance|duration|time|second|minute|hour|day|rate|ratio|score|level|population"
+    r"sum|count|size|area|length|distance|duration|time|second|minute|hour|day|rate|ratio|score|level|population|"
+    r"\w*(betrag|preis|kosten|wert|menge|umsatz|gewinn|verlust|summe|anzahl|saldo|gebuhr|gehalt|lohn|einkommen|"
+    r"gewicht|grosse|flache|lange|abstand|dauer|zeit|stunden?|tage?|punkte)|"
+    r"montant|prix|cout|valeur|solde|quantite|somme|surface|longueur|distance|duree|temps|heure|jour|taux|niveau|"
+    r"salaire|revenu|poids"
 )
 """Whole numbers that differ from record to record without being an identifier."""
 
@@ -119,5 +123,7 @@ def words(name: str) -> str:
 def named(patterns: str | Mapping[str, str], name: str) -> str | None:
     """Find what the first pattern among the words of a name, in the singular or the plural, stands for."""
     table = {patterns: patterns} if isinstance(patterns, str) else patterns
-    text = words(name)
-    return next((what for pattern, what in table.items() if re.search(rf"\b(?:{pattern})s?\b", text)), None)
+    plain = words(name)
+    texts = {plain, re.sub("([aou])e", r"\1", plain)}  # a Größe may be written groesse
+    found = (what for pattern, what in table.items() if any(re.search(rf"\b(?:{pattern})s?\b", t) for t in texts))
+    return next(found, None)

@@ -36,6 +36,7 @@ from rothko.policy.appearance import (
     are_codes,
     are_labels,
     default_k,
+    entitled,
     look_at_all,
     role_of,
 )
@@ -208,7 +209,7 @@ def draft(
     given = (missing,) if isinstance(missing, str) else tuple(missing or ())
     spelled = read_spelled(data, csv, given)
     source, rows = spelled.source, spelled.table.num_rows
-    looks = look_at_all(spelled.table, given)
+    looks = [entitled(look, source.titles.get(look.name, "")) for look in look_at_all(spelled.table, given)]
     suggested = _suggested(looks, source.label)
     depending = _depending(looks, suggested)
     proposals = tuple(
@@ -266,14 +267,14 @@ def _generalised(look: Look, read_as: str) -> tuple[dict[str, Any], str]:
     """Choose how a quasi-identifier is generalised, and say it; nothing ranks its values on a line."""
     distinct = len(look.values)
     texts = as_text(look.values)
-    system = system_of(look.name, texts) if look.kind == "text" or look.whole else None
+    system = system_of(look.called, texts) if look.kind == "text" or look.whole else None
     if system is not None and (kept := levels(system, texts)):
         return {
             "type": "text",
             "hierarchy": {"prefix": kept},
         }, f"; {system.title} codes, grouped by their first characters"
     if look.kind == "text":
-        postal = bool(named(POSTAL, look.name))
+        postal = bool(named(POSTAL, look.called))
         longest = pc.max(pc.utf8_length(look.values)).as_py() or 0
         masked = pc.any(pc.ends_with(look.values, "*"), min_count=0).as_py()  # by somebody before us
         if (postal or are_codes(look.values)) and 0 < longest <= 10 and not masked:
@@ -283,7 +284,8 @@ def _generalised(look: Look, read_as: str) -> tuple[dict[str, Any], str]:
             return {**read, "hierarchy": "auto"}, "; grouped by the alphabet, so name a better hierarchy if you can"
         return read, ""
     if are_labels(look):
-        return {"type": "text"}, "; whole numbers that stand for labels without an order, by its name"
+        by = "label" if look.title else "name"
+        return {"type": "text"}, f"; whole numbers that stand for labels without an order, by its {by}"
     read = {} if read_as == "auto" else {"type": read_as}
     if look.kind in PERIODS and distinct > ENOUGH:
         return {**read, "hierarchy": {"dates": PERIODS[look.kind]}}, f"; grouped by {', '.join(PERIODS[look.kind])}"
@@ -400,8 +402,14 @@ def _notes_on_roles(by_role: Mapping[Role, Sequence[Look]], proposals: Sequence[
 
 def _notes_on_dependences(found: Sequence[Dependence], roles: Mapping[str, Role]) -> Iterator[str]:
     """Tell what follows where one column determines another."""
+    pairs = {(one.by, one.of) for one in found}
     for one in found[:NOTED]:
         told = f"{one.by!r} determines {one.of!r} in {shown(one.share)} of records"
+        both = (one.of, one.by) in pairs and roles[one.by] is roles[one.of] is Role.QUASI_IDENTIFIER
+        if both:
+            if one.by < one.of:
+                yield f"{one.by!r} and {one.of!r} determine each other: drop one, and the release keeps more of others."
+            continue
         if roles[one.by] is not Role.QUASI_IDENTIFIER and roles[one.of] is Role.QUASI_IDENTIFIER:
             yield f"{told} and leaves as it is: who reads it knows the other; make it a quasi-identifier, or drop it."
         elif roles[one.by] is Role.QUASI_IDENTIFIER and roles[one.of] is Role.QUASI_IDENTIFIER:

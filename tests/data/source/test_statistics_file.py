@@ -127,6 +127,21 @@ def test_a_draft_knows_names_and_the_order_of_labels(tmp_path: Path) -> None:
     assert SECRET not in text
 
 
+def test_a_draft_goes_by_labels_of_columns_where_their_names_say_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "people.sav"
+    codes = pd.DataFrame({f"v{i}": [float(n * (i + 2) * (n + i) % 7) for n in range(70)] for i in range(5)})
+    titles = ["Monatliches Einkommen", "Geschlecht", "Rating", "Do you think that your income will rise", "Note"]
+    pyreadstat.write_sav(codes, str(path), column_labels=titles)
+    why = {p.name: p.why for p in rk.draft(path).proposals}
+    assert why["v0"] == "money, by its label; must not be learnt about a person (Monatliches Einkommen)"
+    assert why["v1"].startswith("sex, by its label; may be known from elsewhere; whole numbers that stand for labels")
+    assert [why[name].partition(",")[0] for name in ("v2", "v3", "v4")] == [
+        "not recognised",
+        "not recognised",
+        "free text",
+    ]
+
+
 def test_nothing_but_values_leaves(tmp_path: Path, rothko: Rothko) -> None:
     path, out = tmp_path / "people.sav", tmp_path / "out"
     pyreadstat.write_sav(people(), str(path), variable_value_labels=LABELS, file_label=SECRET, note=SECRET)

@@ -174,7 +174,7 @@ def _table(
     if unnamed is not None:
         raise InputError(
             f"{where}: the head of column {letters(left + unnamed)} (cell {letters(left + unnamed)}{top + 1}) is "
-            "empty, and there are values below it; name it, or delete the column."
+            "empty, and there are values below it; name it, or delete the column and rows above the names."
         )
     if not columns or len(columns[0].values) == 0:
         raise InputError(f"{where} has columns but no records.")

@@ -238,7 +238,7 @@ class StatisticsFile:
         if not labelled:
             return ()
         listed = ", ".join(map(repr, labelled[:8])) + (f" and {len(labelled) - 8} more" if len(labelled) > 8 else "")
-        return (f"Values are read as their labels where all that occur have one, in {listed}; elsewhere as numbers.",)
+        return (f"{listed} have labels: read as these where every value that occurs has one, as numbers where not.",)
 
     def pieces(self, columns: Sequence[str], about: Mapping[str, Variable]) -> Iterator[dict[str, pa.Array]]:
         """The values of columns as the file has them, some records at a time."""
