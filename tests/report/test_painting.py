@@ -67,6 +67,9 @@ def test_labels_share_the_canvas_by_their_records() -> None:
     for cell in painting.cells:
         records = int(cell.tip.rpartition("· ")[2].partition(" ")[0])
         assert (cell.right - cell.left) * (cell.top - cell.bottom) == pytest.approx(records / 500, abs=0.002)
+    # Room is records there, and its density would be one colour.
+    assert painting.legend[0] == "records of a class"
+    assert len({cell.value for cell in painting.cells}) > 1
 
 
 @pytest.mark.parametrize("qi", [["age", "cost"], ["colour", "shape"], ["age", "colour"], ["age"]])

@@ -21,7 +21,8 @@ from rothko.metrics.association import associations, spreads
 from rothko.metrics.measure import tasks_of
 from rothko.metrics.pair import read_pair
 from rothko.metrics.risk import risk
-from rothko.plots.model import parse
+from rothko.plots.model import Plot, parse
+from rothko.plots.ticks import ticks
 from rothko.privacy import REQUIREMENTS
 from rothko.release.digest import sha256
 from rothko.release.parts import MANIFEST, PartFile, part_name, write_manifest
@@ -230,8 +231,23 @@ def test_one_value_no_number_and_missing_values() -> None:
     for told in (release.report(), release.report(audience="steward", original=table)):
         outline(told.html)
         assert told.html.count("<svg") == len(told.pictures)
-    alone = rk.anonymize({"one": ["x"] * 10}, qi="one", k=5)
-    outline(alone.report().html)
+    alone = rk.anonymize({"one": ["x"] * 10}, qi="one", k=5).report()
+    outline(alone.html)
+    assert "is published as it was" in alone.html  # and no plot of nothing
+    assert "the same everywhere" in alone.html
+    assert "ncp" not in {one.name for one in alone.pictures}
+    sizes = next(one for one in alone.pictures if one.name == "class-sizes")
+    assert isinstance(sizes, Plot)
+    assert [text for _, text in ticks(sizes.x)] == ["10"]
+
+
+def test_many_columns_are_lines_of_the_rows_that_are_shown() -> None:
+    table = {f"of {i}": [j % 2 for j in range(40)] for i in range(20)}
+    html = rk.anonymize(table, qi=list(table), k=5).report().html
+    rows = html.partition('id="rows"')[2].partition("</table>")[0]
+    assert rows.count("<tr>") == 21
+    assert rows.count("<td>") == 20 * 11
+    assert "<td>of 7</td>" in rows
 
 
 @pytest.mark.parametrize("publish", ["range", "region", "mean", "bounds"])

@@ -90,8 +90,10 @@ def _around(painting: Painting, wide: float, high: float) -> list[str]:
     for at, text, anchor in ((high - RIM, low, "start"), (high / 2, title, "middle"), (RIM, top, "end")):
         parts.append(_text(SIDE - 14, at, text, anchor, f' transform="rotate(-90 {SIDE - 14:g} {at:g})"'))
     title, low, top = painting.legend
-    if title:
-        row, last = high + 47, SIDE + wide - RIM - (7.6 * len(top) + 10 if top else 0)
+    if title and not top:  # one colour has no two ends
+        parts.append(_text(SIDE + RIM, high + 47, f"{title}: {low}"))
+    elif title:
+        row, last = high + 47, SIDE + wide - RIM - 7.6 * len(top) - 10
         first = last - 200
         stops = "".join(
             f'<stop offset="{i / (len(FIELDS) - 1):.3f}" stop-color="{colour}"/>' for i, colour in enumerate(FIELDS)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from rothko.plots.model import Axis, Band, Bars, Boxes, Entries, Mark, Plot, Points, Rule
 from rothko.plots.palette import DARK, LIGHT, TONES, field, style
-from rothko.plots.ticks import ticks
+from rothko.plots.ticks import shortened, ticks
 
 FONT = "system-ui,'Segoe UI',Roboto,'Liberation Sans','DejaVu Sans',sans-serif"
 LETTER = 6.6
@@ -79,7 +79,7 @@ class Frame:
         self.plot = plot
         self._keyed = keyed
         self._labels = [mark.label for mark in plot.marks if mark.label]
-        texts = [_short(text) for _, text in ticks(plot.y)]
+        texts = shortened([text for _, text in ticks(plot.y)], LONGEST)
         self.left = 14 + LETTER * max(map(len, texts), default=1) + (16 if plot.y.title else 0)
         self.right = plot.width - 22.0
         self.top = 8.0
@@ -92,23 +92,25 @@ class Frame:
     def axes(self) -> list[str]:
         """Marks along both sides, with lines behind what is drawn where they are numbers."""
         x, y, parts = self.plot.x, self.plot.y, []
-        for at, text in ticks(y, 5):
+        up = ticks(y, 5)
+        for (at, _), text in zip(up, shortened([text for _, text in up], LONGEST), strict=True):
             place = self.y(at)
             if y.scale != "names":
                 parts.append(_line(self.left, place, self.right, place))
-            parts.append(text_at(self.left - 6, place + 4, _short(text), "end"))
+            parts.append(text_at(self.left - 6, place + 4, text, "end"))
         room = max(2, int((self.right - self.left) / 70))
         places = ticks(x, room)
         # Panels are small: there a name takes the room of its letters.
         wide = 70.0 if self._keyed else min(70.0, 14 + LETTER * max((len(text) for _, text in places), default=1))
         several = math.ceil(len(places) * wide / (self.right - self.left)) if x.scale == "names" else 1
-        longest = max(6, int((self.right - self.left) / max(len(places), 1) * several / LETTER))
-        for number, (at, text) in enumerate(places):
+        longest = max(6, int((self.right - self.left) / max(len(places), 1) * several / LETTER) - 1)
+        texts = shortened([text for _, text in places], longest)
+        for number, ((at, _), text) in enumerate(zip(places, texts, strict=True)):
             place = self.x(at)
             if x.scale != "names" and y.scale == "names":
                 parts.append(_line(place, self.top, place, self.bottom))
             if number % several == 0:
-                parts.append(text_at(place, self.bottom + 16, _short(text, longest), "middle"))
+                parts.append(text_at(place, self.bottom + 16, text, "middle"))
         if x.title:
             parts.append(text_at((self.left + self.right) / 2, self.bottom + 34, x.title, "middle", strong=True))
         if y.title:
@@ -320,10 +322,6 @@ def text_at(x: float, y: float, text: str, anchor: str = "start", extra: str = "
 
 def _tip(text: str) -> str:
     return f"<title>{escape(text)}</title>" if text else ""
-
-
-def _short(text: str, longest: int = LONGEST) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def stretches(edges: Iterable[float]) -> tuple[tuple[float, float], ...]:

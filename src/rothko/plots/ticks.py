@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import date, timedelta
+from itertools import takewhile
 
 from rothko.plots.model import Axis
 
@@ -59,6 +61,37 @@ def number(value: float) -> str:
     if abs(value) >= 1e12:
         return f"{value:.3g}"
     return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:.3g}"
+
+
+def shortened(names: Sequence[str], longest: int) -> list[str]:
+    """Names of so many letters at most; where their beginnings are alike, what tells them apart stays.
+
+    >>> shortened(["label number 1", "label number 27", "another"], 8)
+    ['…1', '…27', 'another']
+    """
+
+    def cut(name: str, most: int) -> str:
+        return name if len(name) <= most else f"{name[: most - 1]}…"
+
+    alike: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        alike.setdefault(cut(name, longest), []).append(name)
+    found = {}
+    for short, some in alike.items():
+        shared = "".join(signs[0] for signs in takewhile(lambda signs: len(set(signs)) == 1, zip(*some, strict=False)))
+        same = shared.rfind(" ") + 1 or len(shared)  # a word is left out whole
+        for name in some:
+            found[name] = short if len(some) == 1 else f"…{cut(name[same:], longest - 1)}"
+    return [found[name] for name in names]
+
+
+def whole_places(low: float, high: float, most: int = 6) -> tuple[float, ...]:
+    """Where marks of an axis stand that has whole numbers alone.
+
+    >>> whole_places(9.5, 12.5), whole_places(9.5, 10.5)
+    ((10.0, 11.0, 12.0), (10.0,))
+    """
+    return tuple(_places(low, high, most, least=1))
 
 
 def _places(low: float, high: float, most: int, *, least: float = 0) -> list[float]:

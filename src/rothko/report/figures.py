@@ -12,7 +12,7 @@ from rothko.metrics.association import Association, Spread
 from rothko.metrics.uniqueness import Uniqueness
 from rothko.plots.model import Axis, Bars, Mark, Plot, Rule
 from rothko.plots.svg import stretches
-from rothko.plots.ticks import number
+from rothko.plots.ticks import number, whole_places
 from rothko.report.painting import label_counts, short
 from rothko.report.released import Released
 from rothko.report.spans import Spans
@@ -56,16 +56,19 @@ def class_sizes(sizes: NDArray[np.int64], threshold: float) -> Plot:
         f"{_from_to(a, b - 1)} records a class: {int(n):,} records"
         for (a, b), n in zip(stretches(edges.tolist()), records, strict=True)
     ]
+    if not log:  # a size has its middle where it stands, and the limit lies between two sizes
+        edges, limit = edges - 0.5, math.ceil(limit) - 0.5
     first, last = float(edges[0]), float(edges[-1])
     marks: list[Mark] = [Bars("records", stretches(edges.tolist()), tuple(records.tolist()), tuple(tips))]
     if limit <= last:
         first = min(first, limit * (0.8 if log else 0.95))
         marks.append(Rule(f"risk {threshold:g}", limit))
+    marked = () if log else whole_places(first, last)
     return Plot(
         "class-sizes", "Records by the size of their class",
         f"A record in a class of n is found with a probability of 1 ÷ n. Classes have {low:,} to {high:,} records, "
         f"{sizes.sum() / len(sizes):.1f} on average.",
-        Axis("records of a class", first, last, "log" if log else "linear"),
+        Axis("records of a class", first, last, "log" if log else "linear", ticks=marked),
         Axis("records", 0, round_up(float(records.max()))), tuple(marks),
     )  # fmt: skip
 

@@ -232,7 +232,7 @@ def hung(painting: Painting) -> Html:
     if across[0]:
         parts.append(f'<div class="side along">{_ends(across)}</div>')
     title, low, high = map(escape, painting.legend)
-    key = f'<i style="background:linear-gradient(90deg,{",".join(FIELDS)})"></i>'
+    key = f'<i style="background:linear-gradient(90deg,{",".join(FIELDS)})"></i>' if high else ""
     return Html(
         f'<figure class="painting"><div class="hung">{"".join(parts)}</div>'
         f'<figcaption class="key"><span>{title}:</span><span>{low}</span>{key}<span>{high}</span>'

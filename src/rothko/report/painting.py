@@ -35,6 +35,8 @@ DOT = 0.02
 SKEWED = 0.08
 """A side is stretched where half of the records lie on no more than this share of it."""
 OTHERS = "other labels"
+NO_SIDES = ("", "", ""), ("", "", "")
+"""What is written at the sides of a tree."""
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +84,8 @@ def paint(
     x, y
         Quasi-identifiers; chosen where they are not given: those with an order and the most different values.
     by
-        What colours stand for: ``density`` (records for the room that they have), ``size`` (records of a class),
+        What colours stand for: ``density`` (records for the room that they have; in a tree of rectangles that is the
+        same everywhere, and colours stand for the size), ``size`` (records of a class),
         ``loss`` (how much of both sides a class covers), or ``target``, the column that the release was read with.
     spans
         Where the classes lie, where that was read already.
@@ -90,7 +93,7 @@ def paint(
     spans = all_spans(released) if spans is None else spans
     x, y = _sides(released, spans, x, y)
     fields, sides = _laid(released, spans, x, y)
-    value, legend = _coloured(released, fields, by)
+    value, legend = _coloured(released, fields, "size" if by == "density" and sides == NO_SIDES else by)
     cells = []
     for i in _painted(fields):
         left, right, bottom, top = (round(float(end), 4) for end in fields.box[i])
@@ -130,7 +133,7 @@ def _laid(
     """The rectangles over two quasi-identifiers, and what is written at both sides."""
     a, b = spans[x], None if y is None else spans[y]
     if a is None and (y is None or b is None):
-        return _tree(released, x, y), (("", "", ""), ("", "", ""))
+        return _tree(released, x, y), NO_SIDES
     across = _ordered(released, a) if a is not None else _banded(released, x)
     up = _ordered(released, b) if b is not None else _banded(released, y)
     return _merged(released, across, up), (across.ends, up.ends)
@@ -374,7 +377,7 @@ def _coloured(released: Released, fields: _Fields, by: str) -> tuple[Floats, tup
     else:
         raise InputError(f"Colours stand for density, size, loss or a column, not {by!r}.")
     if not len(raw) or float(raw.max()) - float(raw.min()) <= 1e-12 * max(abs(float(raw.max())), 1e-300):
-        return np.full(len(raw), 0.6), (title, "", "")
+        return np.full(len(raw), 0.6), (title, "the same everywhere", "")
     distinct, of_field = np.unique(raw, return_inverse=True)
     weight = np.cumsum(np.bincount(of_field, weights=np.sqrt(fields.records)))
     share = (weight[of_field] - weight[0]) / max(float(weight[-1] - weight[0]), 1e-300)

@@ -26,6 +26,8 @@ TASKS: dict[str, type[TaskLoss]] = {
     "classify": ClassifyLoss, "regress": RegressLoss, "select": SelectLoss, "aggregate": AggregateLoss,
 }  # fmt: skip
 
+WIDE = 12
+"""Columns that a row has beside each other, at most."""
 LONGEST = 120
 """Letters of a cell that is shown."""
 
@@ -182,7 +184,10 @@ def lost(
                 f"of squared class sizes (discernibility) is {loss['discernibility']:,}."
             )
         )
-        blocks.append(draw(figures.penalties(loss["ncp"])))
+        if any(loss["ncp"].values()):
+            blocks.append(draw(figures.penalties(loss["ncp"])))
+        else:
+            blocks.append(page.text("Every value of every quasi-identifier is published as it was."))
     else:
         blocks.append(page.text("How much was lost cannot be told from what is published."))
     rows = [row for task in (_tasks(loss["workload"]) if tasks is None else tasks) for row in _told(task)]
@@ -221,7 +226,14 @@ def rows(released: Released) -> Section:
     shown = released.rows
     cells = [["" if cell is None else short(str(cell), LONGEST) for cell in row.values()] for row in shown.to_pylist()]
     caption = f"The first {len(cells)} of {released.records:,} rows of {released.file}"
-    table = page.table(caption, shown.column_names, cells, rows_are_data=True)
+    if len(shown.column_names) > WIDE:  # neither a screen nor paper has room: a record goes down, not across
+        titles, cells = (
+            ["column", *map(str, range(1, len(cells) + 1))],
+            [[name, *column] for name, column in zip(shown.column_names, zip(*cells, strict=True), strict=True)],
+        )
+        table = page.table(caption, titles, cells, rows_are_data=True)
+    else:
+        table = page.table(caption, shown.column_names, cells, rows_are_data=True)
     return Section("rows", "What was published", [table])
 
 

@@ -75,7 +75,15 @@ def told_apart(before: Before, draw: Draw) -> list[Html]:
     blocks = [page.heading("What told records apart before")]
     if not found.whole.unique:
         return [*blocks, page.text("No record of the original was unique by its quasi-identifiers.")]
-    blocks.append(draw(figures.contributions(found)))
+    if any(found.adds.values()) or any(found.alone.values()):
+        blocks.append(draw(figures.contributions(found)))
+    else:
+        blocks.append(
+            page.text(
+                "No quasi-identifier did it by itself: by one alone no record was unique, and without any one of them "
+                "as many were."
+            )
+        )
     for title, some in (("pairs", found.pairs), ("triples", found.triples)):
         if some:
             blocks.append(
