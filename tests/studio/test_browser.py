@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from rothko.data.schema import Role
+from rothko.report.report import report
 from rothko.studio.views import VIEWS
 from tests.browser import CHROMIUM, LEFT_OUT, Browser, Page, opened
 from tests.command import Rothko
@@ -118,12 +119,19 @@ def test_from_a_dropped_file_to_the_bytes_of_the_command_line(
             until(page, lambda: page.run("document.querySelectorAll('#painting rect.chosen').length") == 0)
             shows(page, "What is not promised")
             shows(page, "before and after")
+            shows(page, "What told records apart before")
             go(page, client, "take-away")
+            shows(page, "Look at the report for the steward")
             page.point("#saving button", click=True)
             shows(page, "Saved.")
             sent = [one["params"] for one in browser.events if one["method"] == "Network.requestWillBeSent"]
             assert page.complaints == []
         policy = client.http.get("/file/take-away/policy").text
+        told = client.http.get("/file/take-away/steward").text
+        made = client.desk.made
+        assert made is not None
+        assert told == report(made.release, audience="steward", original=ward / "patients.csv").html
+        assert made.for_steward.stat().st_mode & 0o077 == 0
         command = client.main("take-away").split("by the command line ")[1].split(" Copy")[0]
     assert {urlsplit(one["request"]["url"]).netloc for one in sent} <= {f"127.0.0.1:{client.studio.guard.port}", ""}
     addresses = [urlsplit(one["request"]["url"]) for one in sent]
@@ -135,6 +143,7 @@ def test_from_a_dropped_file_to_the_bytes_of_the_command_line(
     assert out.code == 0
     assert (tmp_path / "release" / "release.csv").read_bytes() == (tmp_path / "by-command" / "release.csv").read_bytes()
     assert (tmp_path / "release" / "certificate.json").exists()
+    assert not list(tmp_path.glob("release*/steward*"))
 
 
 def test_markup_in_names_and_values_is_shown_and_not_run(browser: Browser, shared: Client) -> None:

@@ -123,8 +123,6 @@ def risk_section(
         )
     blocks.append(page.text(WHO_LOOKS, faint=True))
     blocks.append(draw(plot))
-    if before is None:
-        blocks.append(page.text(NOT_BEFORE, faint=True))
     return Section("risk", "How likely is anybody found again?", [*blocks, *more])
 
 

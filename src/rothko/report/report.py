@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError
@@ -26,6 +26,9 @@ from rothko.report import figures, page, public
 from rothko.report.painting import paint
 from rothko.report.released import Beside, Released, read_release
 from rothko.report.spans import all_spans
+
+if TYPE_CHECKING:
+    from rothko.report.steward import Before
 
 Audience = Literal["public", "steward"]
 AUDIENCES = get_args(Audience)
@@ -121,17 +124,33 @@ def report(
     released = read_release(release, beside=None if audience == "public" else _needed(asked), threads=threads)
     if not released.records:
         raise InputError("The release has no records, and there is nothing to report.")
-    draw = Drawn()
-    spans = all_spans(released)
-    opening = draw(paint(released, x=x, y=y, spans=spans))
-    if audience == "public":
-        columns = [figures.distribution(released, name, place) for name, place in spans.items()]
-        sections = _public(released, threshold, draw, columns)
-    else:
+    before = None
+    if audience == "steward":
         from rothko.report.steward import look_before
 
         before = look_before(original, released, asked, threshold, threads=threads, csv=csv)
+    return told(released, before, threshold, x=x, y=y)
+
+
+def told(
+    released: Released, before: Before | None, threshold: float, *, x: str | None = None, y: str | None = None
+) -> Report:
+    """A report about what was read.
+
+    Parameters
+    ----------
+    before
+        How things were, for the steward; None for the public.
+    """
+    draw = Drawn()
+    spans = all_spans(released)
+    opening = draw(paint(released, x=x, y=y, spans=spans))
+    if before is None:
+        columns = [figures.distribution(released, name, place) for name, place in spans.items()]
+        sections = _public(released, threshold, draw, columns)
+    else:
         sections = _steward(released, before, threshold, draw)
+    audience: Audience = "public" if before is None else "steward"
     html = _page(released, opening, sections, audience)
     return Report(html, tuple(draw.pictures), audience, released.certificate["file_sha256"] or "")
 
@@ -160,13 +179,13 @@ def _needed(policy: Policy | None) -> Beside:
 def _public(released: Released, threshold: float, draw: Drawn, columns: Sequence[Picture]) -> list[page.Section]:
     return [
         public.holds(released),
-        public.risk_section(released, threshold, draw, [], None),
+        public.risk_section(released, threshold, draw, [page.text(public.NOT_BEFORE, faint=True)], None),
         public.lost(released, draw, [draw(one) for one in columns], [], None),
         *_closing(released),
     ]
 
 
-def _steward(released: Released, before: Any, threshold: float, draw: Drawn) -> list[page.Section]:
+def _steward(released: Released, before: Before, threshold: float, draw: Drawn) -> list[page.Section]:
     from rothko.report import steward
 
     return [

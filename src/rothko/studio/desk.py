@@ -146,6 +146,11 @@ class Run:
         """Where its files are."""
         return self.folder / "release"
 
+    @property
+    def for_steward(self) -> Path:
+        """Where the report for the steward is, once it is made."""
+        return self.folder / "steward.html"
+
 
 class Desk:
     """Everything that a studio knows.

@@ -23,7 +23,7 @@ PLACES = {
     "told": "made",
     "painting": "made",
     "rows": "made",
-    "before_after": "made",
+    "before": "made",
 }
 """Job → its module here; the function has its name."""
 

@@ -14,16 +14,14 @@ import duckdb
 
 from rothko.data.source.csv import CsvOptions
 from rothko.errors import PolicyError, nearest
-from rothko.metrics.association import spreads
-from rothko.metrics.pair import Grouped, read_pair
-from rothko.metrics.risk import THRESHOLD
+from rothko.metrics.risk import THRESHOLD, risk
 from rothko.policy.policy import Policy
 from rothko.release.verify import open_table, with_long_lines
-from rothko.report import figures, page, public
+from rothko.report import page, public, report, steward
 from rothko.report.painting import classes_painted, paint
 from rothko.report.released import Released, find_release, read_release
 from rothko.report.report import Drawn
-from rothko.report.steward import needed
+from rothko.report.steward import look_before, needed
 from rothko.studio.jobs import Telling
 
 MEANINGS = ("density", "size", "loss")
@@ -136,13 +134,26 @@ def rows(
         connection.close()
 
 
-def before_after(
-    telling: Telling, *, release: Path, data: Any, policy: Policy, csv: CsvOptions | None = None
+def before(
+    telling: Telling, *, release: Path, data: Any, policy: Policy, out: Path, csv: CsvOptions | None = None
 ) -> dict[str, str]:
-    """Every quasi-identifier before and after, as figures."""
+    """How things were before the release, as HTML: what could be found, each column, what hangs together.
+
+    Parameters
+    ----------
+    out
+        Where the report for the steward is written, for nobody else.
+    """
     released = read_release(release, beside=lambda _: needed(policy))
-    grouped = Grouped(
-        released.file, released.columns, released.typed, released.sizes, released.others, text=released.is_text
-    )
-    pair = read_pair(data, grouped, policy, beside=policy.sensitive, csv=csv)
-    return {one.name: page.figure(figures.before_and_after(one)).text for one in spreads(pair)}
+    found = look_before(data, released, policy, THRESHOLD, csv=csv)
+    out.touch(0o600)
+    out.write_text(report.told(released, found, THRESHOLD).html, "utf-8")
+    draw = Drawn()
+    after = risk(released.over(tuple(released.shown)), THRESHOLD)
+    inner = {
+        "risk": [public.risks("Risk before and after", after, found.unique.whole)],
+        "apart": steward.told_apart(found, draw),
+        "columns": [page.side_by_side(steward.distributions(found, draw))],
+        "together": steward.hangs_together(found, draw),
+    }
+    return {name: "".join(block.text for block in blocks) for name, blocks in inner.items()}

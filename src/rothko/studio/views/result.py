@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rothko.errors import InputError
 from rothko.policy.varied import varied
 from rothko.report.page import Html, text
-from rothko.studio.desk import Desk, Run
+from rothko.studio.desk import Desk, Fact, Run
 from rothko.studio.jobs.made import Place
 from rothko.studio.markup import act, button, chosen, element, field, form, joined, part, problem, strict, waiting
 from rothko.studio.views.running import stages
@@ -63,9 +63,9 @@ def body(desk: Desk) -> Html:
             told_of(desk),
             element(
                 "section",
-                element("h2", "Each column, before and after"),
+                element("h2", "Before and after"),
                 text("Before is a fact of the original: this is for you, not for publication.", faint=True),
-                columns(desk),
+                before(desk),
             ),
             element("p", element("a", "Next: take it away", href="/take-away", class_="go")),
         ]
@@ -393,27 +393,40 @@ def turn(desk: Desk, given: Given) -> Fragments:
     return [rows(desk)]
 
 
-def columns(desk: Desk) -> Html:
-    """Columns before and after."""
-    run = desk.made
-    assert run is not None
-    if run.policy.method.two_tables:
-        return part("columns", text("The quasi-identifiers are released as they are.", faint=True))
-    fact = desk.fact(
-        "columns",
-        "before_after",
+def looked_before(desk: Desk, run: Run) -> Fact:
+    """How things were before a release, as far as it is known."""
+    return desk.fact(
+        "before",
+        "before",
         run.number,
         lane="slow",
         release=run.release,
         data=run.table.data,
         policy=run.policy,
+        out=run.for_steward,
         csv=run.table.csv,
     )
+
+
+def before(desk: Desk) -> Html:
+    """The risk, what tells records apart, the columns and what hangs together, before and after."""
+    run = desk.made
+    assert run is not None
+    if run.policy.method.two_tables:
+        return part("before", text("The quasi-identifiers are released as they are.", faint=True))
+    fact = looked_before(desk, run)
     if fact.error:
-        return part("columns", problem(fact.error))
+        return part("before", problem(fact.error))
     if not fact.fresh:
-        return part("columns", waiting("Reading the original beside the release."))
-    return part("columns", *(strict(Html(one)) for one in fact.value.values()), class_="two")
+        return part("before", waiting("Reading the original beside the release."))
+    found = {name: strict(Html(html)) for name, html in fact.value.items()}
+    return part(
+        "before",
+        element("div", found["risk"], found["apart"]),
+        element("h3", "Column by column"),
+        found["columns"],
+        found["together"],
+    )
 
 
 VIEW = View(
@@ -429,6 +442,6 @@ VIEW = View(
         "class": choose,
         "page": turn,
     },
-    parts={"painting": painting, "whatif": what_if, "told": told_of, "rows": rows, "columns": columns},
+    parts={"painting": painting, "whatif": what_if, "told": told_of, "rows": rows, "before": before},
     about="Here you look at the release: its rows, its classes, what risk remains and what was lost.",
 )

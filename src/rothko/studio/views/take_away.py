@@ -15,7 +15,8 @@ from rothko.release.digest import sha256
 from rothko.release.staging import Claim, staging
 from rothko.report.page import Html, text
 from rothko.studio.desk import Desk, Run
-from rothko.studio.markup import button, element, field, form, joined, part
+from rothko.studio.markup import button, element, field, form, joined, part, problem, waiting
+from rothko.studio.views.result import looked_before
 from rothko.studio.views.view import File, Fragments, Given, View
 
 ABOUT = {
@@ -32,7 +33,7 @@ def body(desk: Desk) -> Html:
     if run is None:
         blocks.append(element("p", "There is no release yet. ", element("a", "Make one", href="/run"), class_="lead"))
     else:
-        blocks += [_files(desk, run), saving(desk)]
+        blocks += [_files(desk, run), saving(desk), before(desk)]
     blocks += [_policy(desk), _same(desk)]
     return joined(blocks)
 
@@ -71,6 +72,38 @@ def _files(desk: Desk, run: Run) -> Html:
         element("p", told, class_="note") if told else None,
         element("ul", *lines, class_="files"),
         look,
+    )
+
+
+def before(desk: Desk) -> Html:
+    """The report for the steward, which is made of the original, too."""
+    run = desk.made
+    assert run is not None
+    if run.policy.method.two_tables:
+        return part("before")
+    fact = looked_before(desk, run)
+    if fact.error:
+        inner = problem(fact.error)
+    elif not fact.fresh:
+        inner = waiting("Reading the original beside the release.")
+    else:
+        to = "/file/take-away/steward"
+        inner = element(
+            "p",
+            element("a", "Look at the report for the steward", href=f"{to}?look=yes", target="_blank", rel="noopener"),
+            " or ",
+            element("a", "take it", href=to, download="steward.html"),
+        )
+    line = shlex.join(["rothko", "report", "release", "--for", "steward", "--original", _data(desk)])
+    return part(
+        "before",
+        element("h2", "For you alone"),
+        text(
+            "How things were before, what could be found and what changed: facts of the original, not for publication."
+        ),
+        inner,
+        element("pre", element("code", line), tabindex="0"),
+        tag="section",
     )
 
 
@@ -285,12 +318,26 @@ def look(desk: Desk, given: Given) -> File:
     return File(found.name, found, "text/html", shown=True)
 
 
+def give_steward(desk: Desk, given: Given) -> File:
+    """The report for the steward, to be looked at or taken."""
+    run = desk.made
+    if run is None or not run.for_steward.exists():
+        raise InputError("There is no report for the steward yet.")
+    return File("steward.html", run.for_steward, "text/html", shown=bool(given.one("look")))
+
+
 VIEW = View(
     "take-away",
     "Take away",
     body,
     actions={"save": save, "policy": save_policy},
-    parts={"saving": saving},
-    files={"release": give_release, "recoding": give_recoding, "policy": give_policy, "look": look},
+    parts={"saving": saving, "before": before},
+    files={
+        "release": give_release,
+        "recoding": give_recoding,
+        "policy": give_policy,
+        "look": look,
+        "steward": give_steward,
+    },
     about="Here you take the release, its certificate, its report and the policy, and the command for the same.",
 )
