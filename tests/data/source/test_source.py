@@ -242,6 +242,10 @@ def test_a_line_that_is_too_long(folder: Path) -> None:
     assert "longer than the reader takes" in refusal(write(folder, f"a,b\n1,{SECRET * 300_000}\n2,y\n"))
 
 
+def test_a_text_may_begin_as_other_files_do(folder: Path) -> None:
+    assert rows(write(folder, "PAR1,PAR2\n1,2\n")) == {"PAR1": [1], "PAR2": [2]}
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

@@ -39,7 +39,9 @@ OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old workbook", b"%PDF": "a PDF document", b"SQLite format 3": "a database of SQLite",
     b"$FL2": "a file of SPSS", b"$FL3": "a file of SPSS", b"<stata_dta>": "a file of Stata",
 }  # fmt: skip
-"""How files begin that are no text, whatever they are called."""
+"""How files begin that are no text, whatever they are called; a text may begin with a column PAR1,"""
+NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f]")
+"""but has none of these bytes."""
 NOT_NAMES = {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown"}
 """What stands in the place of a number that is missing, and is not the name of its column."""
 
@@ -235,7 +237,7 @@ def _first_lines(path: Path, encoding: str) -> tuple[str, bool]:
     with opened(path) as file:
         raw = file.read(SAMPLE_BYTES)
     other = next((kind for magic, kind in OTHERS.items() if raw.startswith(magic)), None)
-    if other is not None:
+    if other is not None and NO_TEXT.search(raw):
         raise InputError(f"{path.name} is {other}, not text; give it the ending that says so.")
     decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)()
     try:
