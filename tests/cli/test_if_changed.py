@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.command import Rothko
@@ -122,6 +124,33 @@ def test_a_release_in_parts(made: Callable[..., str]) -> None:
     assert made(command=command) == "made"
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("out", ["there", "{}:///out.db?table=release"])
+def test_tables_of_databases(kind: str, out: str, made: Callable[..., str]) -> None:
+    def told(database: str, statement: str) -> None:
+        with (sqlite3 if kind == "sqlite" else duckdb).connect(database) as connection:
+            connection.execute(statement)
+        connection.close()
+
+    with (sqlite3 if kind == "sqlite" else duckdb).connect("in.db") as connection:
+        connection.execute("CREATE TABLE people (age INTEGER, town VARCHAR, disease VARCHAR, name VARCHAR)")
+        rows = [[20 + i % 40, "ab"[i % 2], "xyz"[i % 3], f"p{i}"] for i in range(120)]
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+    connection.close()
+    asked = "--qi age,town --sensitive disease --drop name --k 5 --method mondrian --if-changed --overwrite"
+    command = f"anonymize {kind}:///in.db?table=people {asked} --out {out.format(kind)}"
+    assert [made(command=command) for _ in range(3)] == ["made", "unchanged", "unchanged"]
+    told("in.db", "UPDATE people SET name = 'other'")
+    assert made(command=command) == "unchanged", "what is dropped is not read"
+    told("in.db", "UPDATE people SET disease = NULL WHERE age = 20")
+    assert [made(command=command) for _ in range(2)] == ["made", "unchanged"]
+    if "out.db" in out:
+        told("out.db", "DELETE FROM release WHERE rowid = 1")
+        assert [made(command=command) for _ in range(2)] == ["made", "unchanged"]
+        told("out.db", "DROP TABLE release")
+        assert [made(command=command) for _ in range(2)] == ["made", "unchanged"]
+
+
 @pytest.mark.parametrize(
     ("command", "told"),
     [
@@ -129,7 +158,7 @@ def test_a_release_in_parts(made: Callable[..., str]) -> None:
             "anonymize people.csv --policy policy.yaml --if-changed --out s3://bucket/release/",
             "an object store has none",
         ),
-        ("anonymize sqlite:///p.db?table=t --policy policy.yaml --if-changed --out there", "database"),
+        ("anonymize sqlite:///p.db?table=t --policy policy.yaml --if-changed --out there", "no file 'p.db'"),
         ("anonymize nowhere.csv --policy policy.yaml --if-changed --out there", "nowhere.csv"),
     ],
 )

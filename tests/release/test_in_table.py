@@ -207,17 +207,26 @@ def test_the_command_line_goes_from_table_to_table(server: str, folder: Path, ro
     rk.anonymize(people(), **ASKED).save(f"{server}&table=out.before", recoding=False)
     rows = "SELECT i AS name, 20 + i % 40 AS age, (i % 3)::text AS sick FROM generate_series(1, 500) i"
     told(server, f'CREATE TABLE "out".asked AS {rows}')
-    ran = rothko(
+    asked = (
         "anonymize", f"{server}&table=out.asked", "--qi", "age", "--sensitive", "sick", "--drop", "name", "--k", "5",
         "--out", f"{server}&table=out.answered", "--certificate", "answer.json", "--no-recoding",
     )  # fmt: skip
+    ran = rothko(*asked)
     assert (ran.code, ran.err) == (0, "")
     assert "postgresql:…?table=out.answered" in ran.out
+    assert rothko(*asked, "--if-changed", "--overwrite").out.startswith("requirement")
+    assert rothko(*asked, "--if-changed").out.startswith("Unchanged: postgresql:…?table=out.answered was made from")
+    told(server, "UPDATE \"out\".answered SET sick = 'x' WHERE sick = '1'")
+    assert rothko(*asked, "--if-changed").code == 2, "what others have changed is not taken for the release"
     assert open_source(f"{server}&table=out.answered").names == ("age", "sick")
     nowhere = f"{server}&table=nowhere.answered"
     again = rothko("anonymize", f"{server}&table=out.asked", "--qi", "age", "--keep-rest", "--k", "5", "--out", nowhere)
     assert (again.code, "there is no such schema" in again.err) == (2, True)
-    assert sorted(path.name for path in folder.iterdir()) == ["answer.json", "before.certificate.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "answer.json",
+        "answered-recoding",
+        "before.certificate.json",
+    ]
 
 
 def test_a_table_larger_than_memory_goes_from_table_to_table(server: str, folder: Path, disk_engine: str) -> None:

@@ -216,9 +216,11 @@ def anonymize(
             "csv": str(csv), "parts": parts, "recoding": str(recoding), "no_recoding": no_recoding, "report": report,
             "words": repr(table.words),
         }  # fmt: skip
-        run = Run.of(whole, asked, out, options=beside)
+        run = Run.of(
+            whole, asked, out, source=lambda: table.source, options=beside, certificate=certificate
+        )  # fmt: skip
         if (made := run.unchanged()) is not None:
-            _show_unchanged(out, made, as_json)
+            _show_unchanged(pipes.named(out), made, as_json)
             return
     to_be = recoding is not None
     makes = method_for(asked, engine, recoding=to_be)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,17 @@ class Names(NamedTuple):
     certificate: Path
     private: Path
     """The folder of what is not for publication."""
+
+
+def names_of_table(table: str, certificate: str | Path | None) -> Names:
+    """What goes with a release in a table of a database: files in this folder, under its name.
+
+    >>> [path.as_posix() for path in names_of_table('the "open" visits', None)]
+    ['the_open_visits.parquet', 'the_open_visits.certificate.json', 'the_open_visits-recoding']
+    """
+    data = Path(re.sub(r"[^\w.-]+", "_", table) + ".parquet")
+    named = certificate_of(data, None) if certificate is None else named_file(certificate)
+    return Names(data, named, recoding_place(data).parent)
 
 
 def names_at(out: str | Path, source: Files | None) -> Names:

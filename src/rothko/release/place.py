@@ -8,7 +8,6 @@ done (:mod:`rothko.release.claims`).
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from rothko.release.names import (
     file_or_folder,
     large_files,
     named_file,
+    names_of_table,
     no_stream,
     recoding_file,
     recoding_place,
@@ -187,14 +187,13 @@ class Place:
         certificate
             Where the certificate goes; under the name of the table by default.
         """
-        stem = re.sub(r"[^\w.-]+", "_", table_named(out)[-1])
-        named = Path(f"{stem}.certificate.json") if certificate is None else named_file(certificate)
-        own = recoding_place(Path(f"{stem}.parquet"))
+        data, named, hidden = names_of_table(table_named(out)[-1], certificate)
+        own = hidden / RECODING
         asked = own if isinstance(recoding, bool) else recoding_file(no_stream(recoding))
         claim = claim_release(
             [named, asked, *large_files(asked)],
             named,
-            Path(f"{stem}.parquet"),
+            data,
             (asked, own),
             (),
             overwrite,
