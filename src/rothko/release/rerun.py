@@ -117,7 +117,7 @@ class Run:
         """Keep what the release was made from, now that it is in place; not where the input was changed meanwhile."""
         if tuple(stamps(self.inputs)) != self.stamped:
             return
-        told = {
+        told: dict[str, Any] = {
             "format": FORMAT,
             "made_from": dict(self.made_from),
             "certificate_sha256": sha256(self.certificate),
