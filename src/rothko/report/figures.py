@@ -56,10 +56,11 @@ def class_sizes(sizes: NDArray[np.int64], threshold: float) -> Plot:
         f"{_from_to(a, b - 1)} records a class: {int(n):,} records"
         for (a, b), n in zip(stretches(edges.tolist()), records, strict=True)
     ]
+    places = [float(at) for at in edges]
     if not log:  # a size has its middle where it stands, and the limit lies between two sizes
-        edges, limit = edges - 0.5, math.ceil(limit) - 0.5
-    first, last = float(edges[0]), float(edges[-1])
-    marks: list[Mark] = [Bars("records", stretches(edges.tolist()), tuple(records.tolist()), tuple(tips))]
+        places, limit = [at - 0.5 for at in places], math.ceil(limit) - 0.5
+    first, last = places[0], places[-1]
+    marks: list[Mark] = [Bars("records", stretches(places), tuple(records.tolist()), tuple(tips))]
     if limit <= last:
         first = min(first, limit * (0.8 if log else 0.95))
         marks.append(Rule(f"risk {threshold:g}", limit))

@@ -435,13 +435,13 @@ class Desk:
                 csv=run.table.csv,
                 **run.options,
             )
-        except StoppedError:
-            run.stopped = True
-        except WorkError as error:
-            run.error = str(error)
+        except (StoppedError, WorkError) as error:
+            shutil.rmtree(run.folder, ignore_errors=True)  # before anybody is told that nothing is left
+            if isinstance(error, StoppedError):
+                run.stopped = True
+            else:
+                run.error = str(error)
         run.seconds = time.monotonic() - run.began
-        if run.made is None:
-            shutil.rmtree(run.folder, ignore_errors=True)
         self.tell("run", "bar", "result", "page" if run.made else "run")
 
     @property
