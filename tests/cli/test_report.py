@@ -80,6 +80,7 @@ def test_that_of_the_steward_lies_where_nobody_else_looks(release: Path, rothko:
     [
         (("report", "nowhere"), "no release"),
         (("report", "people.csv"), "no certificate"),
+        (("report", "sqlite:///o.db?table=t"), "a table in a database has none"),
         (("report", "out", "--for", "boss"), "--for must be public or steward"),
         (("report", "out", "--for", "steward", "-o", "x.html"), "--original"),
         (("report", "out", "--original", "people.csv", "-o", "x.html"), "not for the public"),

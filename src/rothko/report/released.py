@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rothko import json_text
+from rothko.data.address import ELSEWHERE
 from rothko.data.source.formats import is_text
 from rothko.errors import InputError, PolicyError, nearest
 from rothko.policy.policy import Policy
@@ -137,6 +138,11 @@ def read_release(
 def find_release(place: str | Path) -> tuple[Path, Mapping[str, Any]]:
     """The data file of a release and its certificate, from its folder, its file or its certificate."""
     place = Path(place)
+    if ELSEWHERE.match(str(place)):
+        raise InputError(
+            "A report is made of the files of a release on this machine; what is released to an object store as a "
+            "folder has one beside it, and a table in a database has none."
+        )
     if place.is_dir() and (place / "certificate.json").is_file():
         folder, certificate = place, place / "certificate.json"
     elif place.name.lower().endswith(".json"):
