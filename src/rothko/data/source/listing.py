@@ -260,8 +260,9 @@ def _in_folder(folder: Path) -> Iterator[Path]:
         folders[:] = [one for one in folders if not one.startswith((".", "_"))]
         for name in files:
             if not name.startswith((".", "_")):
-                check_file(Path(here, name), may_be_empty=True)
-                yield Path(here, name)
+                path = Path(here, name)
+                check_file(path, may_be_empty=True)
+                yield path
 
 
 def _refuse_lakes(files: Iterable[Path]) -> None:

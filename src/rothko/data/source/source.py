@@ -229,14 +229,16 @@ def of_size(pieces: Iterable[pa.Table | pa.RecordBatch], rows: int) -> Iterator[
         table = piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece])
         if table.num_rows == 0:
             continue
-        step = max(min(rows, PIECE_BYTES * table.num_rows // max(table.nbytes, 1)), 1)
+        whole = table.nbytes  # takes a while of many small pieces, so it is asked for once
+        step = max(min(rows, PIECE_BYTES * table.num_rows // max(whole, 1)), 1)
         for start in range(0, table.num_rows, step):
-            part = table.slice(start, step)
-            if held and (count + part.num_rows > rows or size + part.nbytes > PIECE_BYTES):
+            part = table if step >= table.num_rows else table.slice(start, step)
+            taken = whole if part is table else part.nbytes
+            if held and (count + part.num_rows > rows or size + taken > PIECE_BYTES):
                 yield pa.concat_tables(held)
                 held, count, size = [], 0, 0
             held.append(part)
-            count, size = count + part.num_rows, size + part.nbytes
+            count, size = count + part.num_rows, size + taken
     if held:
         yield pa.concat_tables(held)
 
