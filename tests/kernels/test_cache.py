@@ -111,6 +111,14 @@ def test_a_read_only_package_and_a_place_of_the_users(package: Path, tmp_path: P
         assert ran.said == ""
 
 
+@pytest.mark.parametrize("home", ["~", "."])
+def test_nothing_is_kept_or_run_where_the_program_happens_to_run(package: Path, home: str) -> None:
+    """Who has no home has ~ for one, a folder of the working directory, where anybody may have put code."""
+    lock(package)
+    ran = run(package, HOME=home)
+    assert ran.kept.is_relative_to(package.parent / "tmp")
+
+
 def test_an_image_that_was_warmed_by_its_builder(package: Path) -> None:
     """What was compiled before the package was locked is taken, though nothing can be added there."""
     run(package)

@@ -66,10 +66,17 @@ def test_nothing_is_kept_where_nothing_may_be_written(ward: Path, tmp_path: Path
     assert Desk(ward, tmp_path, writes=False, kept=Kept(tmp_path)).kept is None
 
 
+@pytest.mark.parametrize("home", ["~", "state"])
+def test_nothing_is_kept_of_who_has_no_home(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", home)
+    assert unsaved.place() is None
+
+
 def test_what_is_old_or_of_nobody_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert unsaved.place() == tmp_path / "rothko" / "studio"
-    holds = Kept(unsaved.place())
+    place = unsaved.place()
+    assert place == tmp_path / "rothko" / "studio"
+    holds = Kept(place)
     policy = Policy.quick(["a", "b"], qi=["a"], keep=["b"], k=3)
     table = str(tmp_path / "visits.csv")
     holds.keep("postgresql://ann@host/clinic?table=visits", policy, dropped=False)

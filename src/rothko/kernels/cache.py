@@ -56,8 +56,11 @@ def _parents() -> Iterator[Path]:
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR)
     yield KERNELS / "__pycache__"
-    with suppress(RuntimeError, OSError):  # no home
-        yield Path(AppDirs("rothko", appauthor=False).user_cache_dir)
+    own = Path(AppDirs("rothko", appauthor=False).user_cache_dir)
+    if (
+        own.is_absolute()
+    ):  # who has no home has "~": a folder where the program happens to run, in which others may write
+        yield own
 
 
 def _make(found: Path) -> None:

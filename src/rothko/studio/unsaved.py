@@ -23,13 +23,15 @@ LONGEST = 30 * 24 * 3600
 """Seconds that a policy is kept."""
 
 
-def place() -> Path:
-    """Where programs keep their state for this person."""
-    if os.name == "nt":
-        home = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "rothko" / "studio"
+def place() -> Path | None:
+    """Where programs keep their state for this person; None for who has no home."""
+    windows = os.name == "nt"
+    said = os.environ.get("LOCALAPPDATA" if windows else "XDG_STATE_HOME")
+    try:
+        home = Path(said) if said else Path.home() / ("AppData/Local" if windows else ".local/state")
+    except RuntimeError:
+        return None
+    return home / "rothko" / "studio" if home.is_absolute() else None
 
 
 @dataclass(frozen=True, slots=True)
