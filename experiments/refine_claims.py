@@ -6,15 +6,19 @@ summary and section 3.3, in our words. Bounds that they do not give are ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from experiments.baselines import METRICS
 from experiments.claims import Claim
 from experiments.findings import Figures, Finding
 from experiments.protocol import ORIGINAL, TDS, one_sided
 from experiments.refine import BY_GAIN, MASKED
+from experiments.refine_baselines import GENETIC
 
 CLOSE = 0.03
 """How much accuracy may be lost where k is at most 100."""
+COMPARABLE = 0.01
+"""How much less accurate it may be than the genetic algorithm."""
+FASTER = 10
+"""How many times as fast it must be."""
 
 
 def _mean(scores: list[float]) -> float:
@@ -85,9 +89,26 @@ def few_seconds_for_more_sets(figures: Figures) -> Finding:
     )
 
 
-def nothing_to_compare_with(what: str) -> Callable[[Figures], Finding]:
-    """A claim about a method of others that nobody has here."""
-    return lambda figures: Finding(f"not measured: {what} is not among rothko's methods")
+def as_accurate_and_faster(figures: Figures) -> Finding:
+    found = figures["4"]
+    tree, seconds = found["accuracy"]["tree"], found["seconds"]
+    behind = {k: _mean(tree[GENETIC][k]) - _mean(scores) for k, scores in tree[TDS].items()}
+    times = [_mean(seconds[GENETIC][k]) / _mean(one) for k, one in seconds[TDS].items()]
+    return Finding(
+        f"tree, % at k = {', '.join(behind)}: TDR {_course(tree[TDS])}; genetic {_course(tree[GENETIC])}, which takes "
+        f"{min(times):.0f} to {max(times):.0f} times as long",
+        max(behind.values()) <= COMPARABLE and min(times) >= FASTER,
+    )
+
+
+def above_the_optimum(figures: Figures) -> Finding:
+    tree = figures["4"]["accuracy"]["tree"]
+    told, holds = [f"TDR {_course(tree[TDS])}"], True
+    for metric in METRICS:
+        higher = [k for k, scores in tree[TDS].items() if _mean(scores) > _mean(tree[metric][k])]
+        told.append(f"optimal by {metric} {_course(tree[metric])} (TDR higher at {len(higher)} of {len(tree[TDS])})")
+        holds = holds and len(higher) > len(tree[TDS]) / 2
+    return Finding(f"tree, % at k = {', '.join(tree[TDS])}: {'; '.join(told)}", holds)
 
 
 def spent_on_two_alike(_: Figures) -> str:
@@ -109,6 +130,25 @@ def out_of_the_cache(_: Figures) -> str:
     )
 
 
+def greedy_beside_bred(_: Figures) -> str:
+    return (
+        "it is as accurate at k = 10 and 25, and two to three points behind from k = 50 on: what it refines first, it "
+        "cannot take back. At k = 100, in three of the folds, it tells 8 to 10 ranges of age, 3 groups of occupations "
+        "and 2 of marital status apart; the genetic algorithm leaves age nearly or wholly alone and tells 8 or 9 kinds "
+        "of education or of occupations apart. That it may suppress records is not the reason: it suppresses none "
+        "there, and at k = 50, without those 30 that it does, TDR makes the same refinements as with them"
+    )
+
+
+def optimum_for_the_label(_: Figures) -> str:
+    return (
+        "it holds against the optimum by discernibility, which knows no label, at every k, by 2 to 7 points; not "
+        "against that by the classification metric, which is made for it. As in 2b, greedy refinements are two to "
+        "three points behind from k = 50 on. The search here is over full-domain recodings; that of Bayardo and "
+        "Agrawal has more to choose from"
+    )
+
+
 CLAIMS = (
     Claim("1a", "§5, summary", "Usefulness for classification is not sacrificed significantly over a broad range of "
           "requirements (at most 3 points lost up to k = 100)", ("1",), close_to_the_original,
@@ -119,11 +159,11 @@ CLAIMS = (
           ("1",), score_against_gain),
     Claim("2a", "§5, summary", "It scales well with large data sets (4 times the records, at most 4.5 times the time)",
           ("2",), linear_in_records, reason=out_of_the_cache),
-    Claim("2b", "§5, summary", "It is much more efficient than the genetic algorithm of Iyengar, and as accurate",
-          ("2",),
-          nothing_to_compare_with("the genetic algorithm")),
-    Claim("2c", "§5, summary", "It is better for classification than an optimal k-anonymization", ("2",),
-          nothing_to_compare_with("the optimal search of Bayardo and Agrawal")),
+    Claim("2b", "§5, summary", "It is much more efficient than the genetic algorithm of Iyengar (at least ten times as "
+          "fast), and as accurate (tree, at most one point less at every k)", ("4",), as_accurate_and_faster,
+          reason=greedy_beside_bred),
+    Claim("2c", "§5, summary", "It is better for classification than an optimal k-anonymization (tree, at most k, "
+          "against the optimum by each cost)", ("4",), above_the_optimum, reason=optimum_for_the_label),
     Claim("3a", "§5, summary", "and with complex anonymity requirements (time grows at most as the number of sets)",
           ("3",), few_seconds_for_more_sets),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from experiments.figures import MODELS, Ink, Panel, Results, mean, sharing, spelled, together
 from experiments.protocol import ORIGINAL, TDS
 from experiments.refine import BY_GAIN, MASKED
+from experiments.refine_baselines import GENETIC, METHODS
 from rothko.plots.model import Panels
 
 INK = {
@@ -15,6 +16,9 @@ INK = {
     "refine": (Ink(1, 0), "refine, class label"),
     "refine, no label": (Ink(5, 3, dashed=True), "refine, no label"),
     "mondrian": (Ink(4, 1), "Median Mondrian"),
+    GENETIC: (Ink(4, 1), "genetic algorithm"),
+    "classification metric": (Ink(5, 3, dashed=True), "optimal by classification metric"),
+    "discernibility": (Ink(6, 5, dashed=True), "optimal by discernibility"),
 }
 
 
@@ -51,8 +55,20 @@ def _seconds(label: str) -> Callable[[Results], Panels]:
     return draw
 
 
+def _compared(found: Results) -> Panels:
+    panels = []
+    for model, by_method in found["accuracy"].items():
+        panel = Panel(MODELS[model], "k", "accuracy")
+        for method in METHODS:
+            _line(panel, by_method[method], method)
+        panels.append(panel)
+    sharing(panels)
+    return together(panels, 2)
+
+
 DRAWN: dict[str, Callable[[Results], Panels]] = {
     "1": _accuracy,
     "2": _seconds("records"),
     "3": _seconds("sets of quasi-identifiers"),
+    "4": _compared,
 }
