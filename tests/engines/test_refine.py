@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
+from rothko.data.line import Kind
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.refine import RefinedByCounts, refine_by_counts
 from rothko.errors import InputError
 from rothko.methods.refine.counts import Tally
-from rothko.methods.refine.foresight import FAR, Asked, Cells, Counted
+from rothko.methods.refine.foresight import FAR, Asked, Cells, Counted, depths_of
 from rothko.methods.refine.refine import Refine
 from rothko.methods.refine.standing import Problem, labels_asked
 from rothko.workload.tasks import Classify
@@ -116,10 +117,21 @@ def test_cells_are_those_of_the_plain_twin(asked: Table, levels: int) -> None:
         encoded.rows, encoded.lines, domains, Tally.of(encoded, labels_asked(workload)), asked.case.requirements,
         workload, scored=True,
     )  # fmt: skip
+    depths, begin = depths_of(problem), problem.begin()
     for ahead in (levels, FAR):
-        found = Cells.ahead(problem, problem.begin(), ahead)
+        found = Cells.ahead(problem, depths, begin, ahead)
         for a, line in enumerate(encoded.lines):
             of_code = found.of_code[a]
             as_sets = {frozenset(np.flatnonzero(of_code == cell).tolist()) for cell in range(len(found.first[a]))}
             assert as_sets == plain.cells(twin, a, twin.most_masked(line), min(ahead, 100))
             np.testing.assert_array_equal(of_code[found.first[a]], np.arange(len(found.first[a])))
+    # From what parts have become, it is as far as from the whole.
+    near, parts = Cells.ahead(problem, depths, begin, levels), []
+    for a, line in enumerate(encoded.lines):
+        if line.kind is Kind.NOMINAL:
+            parts += begin.parts[begin.parts[:, 0] == a].tolist()
+        else:
+            ends = [*near.first[a][1:].tolist(), line.size]
+            parts += [[a, low, end - 1, 0, 0] for low, end in zip(near.first[a].tolist(), ends, strict=True)]
+    further = Cells.ahead(problem, depths, begin, 2, np.array(parts, dtype=np.int32))
+    np.testing.assert_array_equal(further.apart, Cells.ahead(problem, depths, begin, levels + 2).apart)

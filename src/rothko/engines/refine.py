@@ -79,7 +79,7 @@ def refine_by_counts(
     problem = Problem.of(
         outline.rows, outline.lines, outline.domains, tally, requirements, workload, scored=method.criterion == "score"
     )
-    foresight = Foresight(problem, outline, outline.encoded(sample))
+    foresight = Foresight.of(problem, outline, outline.encoded(sample))
     standing, rounds, largest = problem.begin(), list[Performed](), 0
     while not rounds or not rounds[-1].finished:
         for cells in foresight.nearer_and_nearer(standing, most):

@@ -10,15 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from rothko.kernels import compiled, linked
-from rothko.kernels.boxes import TREE, children_between
+from rothko.kernels.boxes import NOMINAL, TREE, children_between
 from rothko.kernels.refine.gains import disclose, specialise, split
 
 
 @compiled
-def look_ahead(columns, labels, parts, hidden, hiding, never, levels, apart):
-    """Mark the codes that must be told from others to refine each of some parts so many times, one in the other.
+def refinement_depths(columns, labels, depth):
+    """How many refinements it takes to tell each code from those below, one in the other; 0 where none does.
 
-    ``parts``, ``hidden``, ``hiding``, ``never`` and ``apart`` are those of :class:`rothko.kernels.refine.state.Start`.
+    Every part of an ordered line or of a tree comes from the whole line by the same refinements, whatever else is
+    refined. So this is known once and for all, and a code is where a part is divided at most once. Values that are
+    suppressed are told apart otherwise (:func:`look_ahead`).
     """
     longest, most_labels = np.int64(1), np.int64(1)
     for i in range(columns.lines.spec.shape[0]):
@@ -26,38 +28,65 @@ def look_ahead(columns, labels, parts, hidden, hiding, never, levels, apart):
     for t in range(labels.counts.size):
         most_labels = max(most_labels, labels.counts[t])
     gains, whole, side = np.empty(longest), np.empty(most_labels, dtype=np.int64), np.empty(most_labels, dtype=np.int64)
-    stack = np.empty((longest + 1, 3), dtype=np.int64)
-    for part in range(parts.shape[0]):
-        i, low, high = np.int64(parts[part, 0]), np.int64(parts[part, 1]), np.int64(parts[part, 2])
-        at = columns.at[i]
-        if parts[part, 3] != 0:
-            if parts[part, 4] == 0 and levels > 0:
-                _values_ahead(columns, labels, i, hidden[at : at + hiding[i]], never, gains, whole, apart)
+    stack = np.empty((longest + 1, 3), dtype=np.int32)
+    for i in range(columns.lines.spec.shape[0]):
+        at, size = columns.at[i], columns.at[i + 1] - columns.at[i]
+        if columns.lines.spec[i, 0] == NOMINAL:
             continue
-        apart[at + low] = True
-        stack[0, 0], stack[0, 1], stack[0, 2] = low, high, levels if parts[part, 4] == 0 else 0
+        stack[0, 0], stack[0, 1], stack[0, 2] = 0, size - 1, 1
         height = 1
         while height > 0:
             height -= 1
-            low, high, left = stack[height, 0], stack[height, 1], stack[height, 2]
-            if left == 0:
-                continue
+            low, high, level = np.int64(stack[height, 0]), np.int64(stack[height, 1]), stack[height, 2]
             if columns.lines.spec[i, 0] == TREE:
                 if specialise(columns, labels, i, low, high, whole, side) < 0:
                     continue
                 first, count = children_between(columns.lines, i, low, high)
                 for child in range(first, first + count):
-                    begin, end = np.int64(columns.lines.tree[child, 1]), np.int64(columns.lines.tree[child, 2])
-                    apart[at + begin] = True
-                    stack[height, 0], stack[height, 1], stack[height, 2] = begin, end, left - 1
+                    begin, end = columns.lines.tree[child, 1], columns.lines.tree[child, 2]
+                    if begin > low:
+                        depth[at + begin] = level
+                    stack[height, 0], stack[height, 1], stack[height, 2] = begin, end, level + 1
                     height += 1
                 continue
             cut, _ = split(columns, labels, i, low, high, gains, whole, side)
             if cut >= 0:
-                apart[at + cut] = True
-                stack[height, 0], stack[height, 1], stack[height, 2] = low, cut - 1, left - 1
-                stack[height + 1, 0], stack[height + 1, 1], stack[height + 1, 2] = cut, high, left - 1
+                depth[at + cut] = level
+                stack[height, 0], stack[height, 1], stack[height, 2] = low, cut - 1, level + 1
+                stack[height + 1, 0], stack[height + 1, 1], stack[height + 1, 2] = cut, high, level + 1
                 height += 2
+
+
+@compiled
+def look_ahead(columns, labels, depth, parts, hidden, hiding, never, levels, apart):
+    """Mark the codes that must be told from others to refine each of some parts so many times, one in the other.
+
+    ``depth`` is what :func:`refinement_depths` tells; ``parts``, ``hidden``, ``hiding``, ``never`` and ``apart`` are
+    those of :class:`rothko.kernels.refine.state.Start`.
+    """
+    longest, most_labels = np.int64(1), np.int64(1)
+    for i in range(columns.lines.spec.shape[0]):
+        if columns.lines.spec[i, 0] == NOMINAL:
+            longest = max(longest, columns.lines.spec[i, 1])
+    for t in range(labels.counts.size):
+        most_labels = max(most_labels, labels.counts[t])
+    gains, whole = np.empty(longest), np.empty(most_labels, dtype=np.int64)
+    for part in range(parts.shape[0]):
+        i, low, high = np.int64(parts[part, 0]), np.int64(parts[part, 1]), np.int64(parts[part, 2])
+        at, live = columns.at[i], parts[part, 4] == 0
+        if parts[part, 3] != 0:
+            if live and levels > 0:
+                _values_ahead(columns, labels, i, hidden[at : at + hiding[i]], never, gains, whole, apart)
+            continue
+        apart[at + low] = True
+        if live:
+            # The later of the refinements that made its two ends is the one that it came from.
+            above = depth[at + low]
+            if at + high + 1 < columns.at[i + 1]:
+                above = max(above, depth[at + high + 1])
+            for code in range(at + low + 1, at + high + 1):
+                if depth[code] > 0 and depth[code] - above <= levels:
+                    apart[code] = True
 
 
 @linked

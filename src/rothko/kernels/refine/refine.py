@@ -51,11 +51,12 @@ from rothko.kernels.refine.state import (
 
 
 @compiled
-def refine(columns, labels, sets, start, most_parts, scored):
+def refine(columns, labels, sets, start, most_parts, most_steps, scored):
     """Refine a table until no valid and beneficial refinement is left, or the sets do not tell what one would leave.
 
-    ``most_parts`` is how many parts there can ever be. Returns the table of parts, that of steps, the suppressed
-    codes line by line with their numbers, the values that are never to be disclosed, and whether none is left.
+    ``most_parts`` is how many parts there can ever be; after ``most_steps`` refinements it ends as well. Returns the
+    table of parts, that of steps, the suppressed codes line by line with their numbers, the values that are never to be
+    disclosed, and whether none is left.
     """
     parts = np.empty((most_parts, PART_WIDTH), dtype=np.int32)
     steps = np.empty((most_parts, 4), dtype=np.int32)
@@ -84,6 +85,7 @@ def refine(columns, labels, sets, start, most_parts, scored):
         first = used
         used = _perform(columns, labels, sets, parts, used, best, groups, candidates, room, steps[done])
         done += 1
+        told = done < most_steps
         for part in range(first, used):
             told = told and _told(columns, parts, part, candidates, start.apart)
         if not told:

@@ -35,6 +35,10 @@ NEARER = (4, 2, 1)
 """How many refinements one looks ahead beyond those that a sample foretells, if there is room."""
 SAFE = 0.75
 """Share of the room that a guess may take up: one that proves too low costs a pass for nothing."""
+FORETOLD = 256
+"""Refinements that a sample is asked for at most: few fit after one pass, or one can look several levels further."""
+HOPES = 2
+"""How often in a row the lower of two guesses may prove too low, before it is given up for good."""
 SIGMAS = 4
 """By how many standard deviations a group of the sample may have fewer records than it must."""
 MOST_TIMES = np.iinfo(np.int32).max
@@ -55,11 +59,16 @@ class Cells:
     """Of each line: whether something can still become of the part that a cell lies in."""
 
     @classmethod
-    def ahead(cls, problem: Problem, standing: Standing, levels: int, parts: NDArray[np.int32] | None = None) -> Cells:
+    def ahead(
+        cls, problem: Problem, depths: NDArray[np.int32], standing: Standing, levels: int,
+        parts: NDArray[np.int32] | None = None,
+    ) -> Cells:  # fmt: skip
         """The cells that so many refinements of every part tell apart.
 
         Parameters
         ----------
+        depths
+            See :func:`depths_of`.
         parts
             What the parts have become meanwhile, where one looks ahead from there; as in ``standing``.
         """
@@ -68,7 +77,7 @@ class Cells:
         at = problem.columns.at
         apart = np.zeros(int(at[-1]), dtype=np.bool_)
         look_ahead(
-            problem.columns, problem.labels, standing.parts if parts is None else parts, standing.hidden,
+            problem.columns, problem.labels, depths, standing.parts if parts is None else parts, standing.hidden,
             standing.hiding, standing.never, levels, apart,
         )  # fmt: skip
         of_code, first, live = [], [], []
@@ -99,6 +108,15 @@ class Cells:
             )
             for one, held in zip(problem.over, problem.members, strict=True)
         )  # fmt: skip
+
+
+def depths_of(problem: Problem) -> NDArray[np.int32]:
+    """By code, line by line: how many refinements it takes to tell it from those below; 0 where none does."""
+    from rothko.kernels.refine.ahead import refinement_depths
+
+    depths = np.zeros(int(problem.columns.at[-1]), dtype=np.int32)
+    refinement_depths(problem.columns, problem.labels, depths)
+    return depths
 
 
 def _values_of(outline: Outline, over: Over) -> tuple[int, ...]:
@@ -187,35 +205,45 @@ class Asked:
         return keys_of([nothing for _ in (*self.sizes, *self.values)], [*self.sizes, *self.values])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Foresight:
     """What a sample tells of a table: how its refinement might go on, and how many records are different."""
 
     problem: Problem
     outline: Outline
     sample: Encoded
+    depths: NDArray[np.int32]
+    hopeful: bool = True
+    """Whether the lower of two guesses is believed."""
+
+    @classmethod
+    def of(cls, problem: Problem, outline: Outline, sample: Encoded) -> Foresight:
+        """All that can ever be told apart is found out once."""
+        return cls(problem, outline, sample, depths_of(problem))
 
     def nearer_and_nearer(self, standing: Standing, most: int) -> Iterator[Cells]:
         """Cells in which the records of all sets might be no more than ``most`` different ones, from the finest on.
 
         Those that come later have fewer; the last look one refinement ahead.
         """
-        room = SAFE * most
-        every = Cells.ahead(self.problem, standing, FAR)
+        every, room, failed = self._ahead(standing, FAR), SAFE * most, 0
         if self.different(every) <= room:
             yield every
-            room /= 2
+            room, failed = room / 2, 1
         foretold = self._run(standing, every)
-        least = Cells.ahead(self.problem, standing, 1)
+        del every
+        least = self._ahead(standing, 1).apart
         while True:
             cells = self._within(standing, foretold, room)
             if cells is None:
                 break
             yield cells
-            if np.array_equal(cells.apart, least.apart):
+            if np.array_equal(cells.apart, least):
                 return
             room = min(room, self.different(cells)) / 2
-        yield least
+            failed += 1
+            self.hopeful = self.hopeful and failed < HOPES
+        yield self._ahead(standing, 1)
 
     def _within(self, standing: Standing, foretold: Performed, room: float) -> Cells | None:
         """Cells for as many of the refinements that are foretold as there is room for, and for more where there is."""
@@ -223,35 +251,40 @@ class Foresight:
         if not steps:
             return None
         for levels in NEARER:
-            cells = Cells.ahead(self.problem, standing, levels, _after(standing, foretold, steps))
+            cells = self._ahead(standing, levels, _after(standing, foretold, steps))
             if self.different(cells) <= room:
                 return cells
         low, high, found = 0, steps, None
         while high - low > 1:
             middle = (low + high) // 2
-            cells = Cells.ahead(self.problem, standing, 1, _after(standing, foretold, middle))
+            cells = self._ahead(standing, 1, _after(standing, foretold, middle))
             if self.different(cells) <= room:
                 low, found = middle, cells
             else:
                 high = middle
         return found
 
+    def _ahead(self, standing: Standing, levels: int, parts: NDArray[np.int32] | None = None) -> Cells:
+        return Cells.ahead(self.problem, self.depths, standing, levels, parts)
+
     def different(self, cells: Cells) -> float:
         """About how many records are different in all sets together."""
         return sum(self._different(asked) for asked in cells.asked(self.problem, self.outline))
 
     def _different(self, asked: Asked) -> float:
-        """The larger of two guesses, each of which is far too low where the other is about right.
+        """Chao's guess (1984), which is for records that are all about as rare, while nothing speaks against it.
 
-        GEE (Charikar, Chaudhuri, Motwani, Narasayya, PODS 2000) is for records of which some are seen often, Chao's
-        (1984) for such as are all about as rare.
+        It is far too low where some are seen often and very many others hardly ever: GEE (Charikar, Chaudhuri, Motwani,
+        Narasayya, PODS 2000) is for those, and many times too high for the former. A guess that is too low costs a pass
+        that ends as soon as there is no room, most often early; after some the larger of the two is believed.
         """
         times = asked.count(self.sample).times
         share = self.sample.rows / self.problem.rows
         once, twice = (int(np.count_nonzero(times == n)) for n in (1, 2))
         often = len(times) - once
         most = min(once / share + often, self.problem.rows)
-        return max(once / math.sqrt(share) + often, min(len(times) + once * (once - 1) / (2 * (twice + 1)), most))
+        chao = min(len(times) + once * (once - 1) / (2 * (twice + 1)), most)
+        return chao if self.hopeful else max(once / math.sqrt(share) + often, chao)
 
     def _run(self, standing: Standing, every: Cells) -> Performed:
         """Refine the sample as if each of its records stood for many; of requirements only the fewest records count.
@@ -271,7 +304,7 @@ class Foresight:
             counted = asked.count(self.sample)
             counted = Counted(counted.words, counted.times * weight)
             tables.append(asked.table(problem, self.outline, standing, every, counted))
-        return problem.run(tables, standing, every.apart)
+        return problem.run(tables, standing, every.apart, FORETOLD)
 
 
 def _after(standing: Standing, foretold: Performed, steps: int) -> NDArray[np.int32]:

@@ -191,7 +191,10 @@ class Problem:
         """The most masked table."""
         return Standing.begin(self.lines, len(self.over), self.rows)
 
-    def run(self, tables: Sequence[SetTable], standing: Standing, apart: NDArray[np.bool_] | None = None) -> Performed:
+    def run(
+        self, tables: Sequence[SetTable], standing: Standing, apart: NDArray[np.bool_] | None = None,
+        steps: int | None = None,
+    ) -> Performed:  # fmt: skip
         """Perform refinements as far as the tables of all sets tell what they leave.
 
         Parameters
@@ -199,6 +202,8 @@ class Problem:
         apart
             By code, line by line: whether the tables tell records with it from those with codes below, or, of a nominal
             line, from all others. None: they have the very codes of the records.
+        steps
+            No more refinements than that.
         """
         from rothko.kernels.refine import refine as kernel
         from rothko.kernels.refine.state import BECOMES, GONE, HIGH, LINE, LOW, NOTHING, SUPPRESSED, Start
@@ -221,7 +226,7 @@ class Problem:
         most_leaves = np.where(trees, sizes, np.minimum(sizes, np.maximum(self.rows // self.columns.least, 1)))
         most_parts = int(2 * most_leaves.sum())
         history, performed, hidden, hiding, never, finished = kernel.refine(
-            self.columns, self.labels, sets, start, most_parts, self.scored
+            self.columns, self.labels, sets, start, most_parts, most_parts if steps is None else steps, self.scored
         )
         left = history[history[:, BECOMES] != GONE]
         parts = np.column_stack([left[:, [LINE, LOW, HIGH, SUPPRESSED]], left[:, BECOMES] == NOTHING])
