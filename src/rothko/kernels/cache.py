@@ -57,9 +57,8 @@ def _parents() -> Iterator[Path]:
         yield Path(config.CACHE_DIR)
     yield KERNELS / "__pycache__"
     own = Path(AppDirs("rothko", appauthor=False).user_cache_dir)
-    if (
-        own.is_absolute()
-    ):  # who has no home has "~": a folder where the program happens to run, in which others may write
+    # Who has no home has "~": a folder where the program happens to run, in which others may write.
+    if own.is_absolute():
         yield own
 
 
