@@ -186,6 +186,22 @@ def test_a_table_that_is_read_or_somebody_elses_is_refused_before_any_work(
     told(server, 'REVOKE ALL ON SCHEMA "out" FROM maker', "DROP ROLE maker")
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_file_that_is_read_is_refused_before_any_work(kind: str, folder: Path, rothko: Rothko) -> None:
+    rk.anonymize(people(), **ASKED).save(f"{kind}:///both.db?table=before", recoding=False)
+    columns = {"age": "quasi-identifier", "zip": "keep", "disease": "keep", "visits": "keep", "seen": "keep"}
+    policy = {
+        "columns": {name: {"role": role} for name, role in columns.items()},
+        "privacy": [{"k-anonymity": {"k": 5}}],
+    }
+    Path("policy.yaml").write_text(json.dumps(policy))
+    asked = ("--policy", "policy.yaml", "--overwrite", "--log", "json")
+    ran = rothko("anonymize", f"{kind}:///both.db?table=before", *asked, "--out", f"{kind}:///both.db?table=after")
+    assert (ran.code, "it is in use, by somebody else or by this run" in ran.err) == (2, True)
+    assert "partition" not in ran.err
+    assert open_source(f"{kind}:///both.db?table=before").rows == 600
+
+
 def test_new_records_go_to_a_table(out: str, folder: Path, rothko: Rothko) -> None:
     rk.anonymize(people(), **ASKED, method="mondrian").save("first.parquet")
     new = people(90)

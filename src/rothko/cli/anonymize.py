@@ -166,6 +166,7 @@ def anonymize(
     workload of a policy file.
     """
     from rothko.cli import console
+    from rothko.data.schema import match
     from rothko.data.source.database.url import is_database
     from rothko.data.source.listing import files_named
     from rothko.engines.plan import as_bytes
@@ -227,6 +228,8 @@ def anonymize(
     if piped and (makes.two_tables or there is not whole):
         what = "anatomy writes two tables" if makes.two_tables else "engine spark writes several files"
         raise InputError(f"Standard output takes one file, and {what}; name a folder.")
+    if is_database(out):  # the table is opened first: a place that this run reads from is refused before any work
+        match(table.source.names, asked, table.source.label)
     place = place_of(
         out, files_named(whole), asked,
         recoding=False if no_recoding or not makes.recodes else recoding or True, two_tables=makes.two_tables,

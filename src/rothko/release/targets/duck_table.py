@@ -40,7 +40,7 @@ class DuckTable:
         refuse_no_folder(path)
         if not path.exists():
             return
-        with duckdb.connect(path, read_only=True, config=CONFIG) as connection:
+        with duckdb.connect(path, config=CONFIG) as connection:  # to be written: refused where this run reads from it
             asked = "SELECT table_type FROM information_schema.tables WHERE table_schema = ? AND lower(table_name) = ?"
             there = connection.execute(asked, [self._schema, self._name.lower()]).fetchall()
             refuse_taken(self.address, bool(there), self.overwrite)

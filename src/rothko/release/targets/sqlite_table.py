@@ -56,7 +56,10 @@ class SqliteTable(ByAdbc):
         refuse_no_folder(path)
         if not path.exists():
             return
-        with closing(sqlite.connect(file_address(self.address.client))) as there, closing(there.cursor()) as cursor:
+        writable = sqlite.connect(file_address(self.address.client, mode="rw"), autocommit=True)
+        with closing(writable) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute("BEGIN EXCLUSIVE")  # refused where somebody reads from it, this run as well
+            cursor.execute("ROLLBACK")
             cursor.execute(f"SELECT type FROM sqlite_master WHERE name = {sql_text(self.name)} COLLATE NOCASE")
             there = cursor.fetchall()
             refuse_taken(self.address, bool(there), self.overwrite)

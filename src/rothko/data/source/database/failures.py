@@ -21,6 +21,8 @@ IN_USE = re.compile(r"SQLSTATE:? ?55P03|database (table )?is locked|set lock on 
 """What databases say where somebody else holds what is asked for."""
 DENIED = re.compile(r"[Pp]ermission denied|readonly database|unable to open database file|failed to open '")
 """What they say of files that may not be opened; that there is one, is looked at before."""
+DAMAGED = re.compile(r"not a database|not a valid DuckDB|malformed|Serialization|Could not read enough bytes")
+"""What they say of files that are none of theirs, or not whole."""
 LOST = "the connection was lost while it was read; start again"
 REFUSED = {
     "Connection refused": "nobody listens there; look at the host and the port",
@@ -81,7 +83,7 @@ def reason(error: Exception) -> str:
         return STATES["42703"]
     if "syntax error" in text:
         return CLASSES["42"]
-    if "not a database" in text or "not a valid DuckDB" in text or "malformed" in text or "Serialization" in text:
+    if DAMAGED.search(text):
         return "the file is none of this kind, or it is damaged"
     if DENIED.search(text):
         return "permission is denied"

@@ -102,13 +102,13 @@ class SQLite:
             raise InputError(f"{self._address.place} has no table {table[-1]!r}; {nearest(table[-1], known)}")
 
 
-def connect(client: str) -> Any:
-    """A connection with a transaction."""
+def connect(client: str, *, autocommit: bool = False) -> Any:
+    """A connection with a transaction, unless each statement is to be one."""
     try:
         from adbc_driver_sqlite import dbapi
     except ImportError:
         raise MissingExtraError('A table in SQLite needs ADBC: pip install "rothko[db]".') from None
-    return dbapi.connect(client)
+    return dbapi.connect(client, autocommit=autocommit)
 
 
 def refuse_no_file(address: Address) -> None:
