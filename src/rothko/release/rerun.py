@@ -20,6 +20,7 @@ from rothko import json_text
 from rothko.data.address import is_store
 from rothko.data.schema import columns_read
 from rothko.data.source.database.url import is_database
+from rothko.data.source.delta import is_delta
 from rothko.data.source.file_bytes import in_order, stamps
 from rothko.data.source.listing import Files, files_named, paths_at
 from rothko.data.source.open import open_source
@@ -65,7 +66,7 @@ class Run:
         options: Mapping[str, Any],
         certificate: str | Path | None = None,
     ) -> Run:
-        """Look at the input, which takes a pass over its bytes, or the records of a table in a database.
+        """Look at the input, which takes a pass over its bytes, or the records of a table in a database or a lake.
 
         Parameters
         ----------
@@ -82,13 +83,14 @@ class Run:
                 "--if-changed keeps what a release was made from in a private folder beside it, and an object store "
                 "has none; write to this machine, or leave it out."
             )
-        inputs = () if at is None else paths_at(at)
+        records = at is None or (isinstance(at, Path) and is_delta(at))
+        inputs = () if at is None or records else paths_at(at)
         for path in inputs:
             if not is_store(path) and not path.is_file():
                 raise InputError(f"--if-changed compares the bytes of files, and {str(path)!r} is none; leave it out.")
         stamped = tuple(stamps(inputs))
         made_from = {
-            "input": _hash_of_records(source(), policy) if at is None else _hash_of_all(at, inputs),
+            "input": _hash_of_records(source(), policy) if at is None or records else _hash_of_all(at, inputs),
             "policy": policy.digest,
             "hierarchies": _digest(json_text.dump([sha256(path) for path in policy.hierarchy_files])),
             "options": _digest(json_text.dump(dict(options))),

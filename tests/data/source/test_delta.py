@@ -84,6 +84,15 @@ def test_a_release_of_one(visits: Path, engine: str) -> None:
         release.save("visits/out/")
 
 
+def test_what_has_not_changed_is_not_released_again(visits: Path, rothko: Rothko) -> None:
+    words = "--qi age,zip --sensitive disease --drop seen,cost,year,ward --k 5 --method mondrian --out out --overwrite"
+    asked = ("anonymize", "visits", *words.split(), "--if-changed", "--no-report")
+    said = [rothko(*asked).out.startswith("Unchanged") for _ in range(2)]
+    deltalake.DeltaTable("visits").delete("age = 20 AND zip = '00000'")
+    said += [rothko(*asked).out.startswith("Unchanged") for _ in range(2)]
+    assert said == [False, True, False, True]
+
+
 def test_what_is_not_read(visits: Path, rothko: Rothko, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rothko("check", "visits", "--qi", "age", "--k", 2, "--keep-rest").code in (0, 4)
     deltalake.write_deltalake("vectors", PEOPLE, configuration={"delta.enableDeletionVectors": "true"})
