@@ -92,6 +92,14 @@ def test_a_repr_is_one_short_line(objects: dict[str, Any], name: str) -> None:
 
 def test_long_rows_of_nodes_are_cut(objects: dict[str, Any]) -> None:
     assert "and 20 more" in objects["hierarchy"]._repr_html_()
+    assert objects["hierarchy"]._repr_html_().count(" open>") == 1
+    small = Hierarchy.from_nested({"a": ["b", "c"], "d": ["e"]})
+    assert small._repr_html_().count(" open>") == 3  # there is room for all of it
+
+
+def test_a_trial_without_numbers_says_why() -> None:
+    found = rk.compare({"age": [20, 30, 40]}, qi="age", methods=["mondrian"], k=[2, 9])
+    assert "mondrian at k = 9: This table cannot meet k-anonymity" in found._repr_html_()
 
 
 def test_a_report_is_a_page_in_the_page(objects: dict[str, Any]) -> None:

@@ -17,6 +17,8 @@ LONGEST = 7.0
 """The width of a full bar, in ems."""
 SHOWN = 50
 """Nodes of a tree side by side."""
+OPEN = 30
+"""Nodes of a tree that is open all the way."""
 
 
 def shown(title: str, *parts: str) -> str:
@@ -64,7 +66,7 @@ def table(
             bar = f'<span style="{BAR.format(width=width)}"></span>'
             cells.append(f'<td style="{CELL.format(side="left", space="nowrap")}">{bar}</td>')
         body.append(f"<tr>{''.join(cells)}</tr>")
-    extra = "<th></th>" if bars is not None else ""
+    extra = "<td></td>" if bars is not None else ""
     return (
         f'<table style="border-collapse:collapse;margin:.4em 0"><thead><tr>{head}{extra}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"
@@ -90,7 +92,7 @@ def tree(labels: Sequence[str], parents: Sequence[int]) -> str:
             return leaf(labels[node])
         more = len(children[node]) - SHOWN
         below = "".join(map(drawn, children[node][:SHOWN])) + (leaf(f"and {more:,} more") if more > 0 else "")
-        state = "" if node else " open"
+        state = " open" if node == 0 or len(labels) <= OPEN else ""
         return f'<details style="margin-left:1em"{state}><summary>{escape(labels[node])}</summary>{below}</details>'
 
     return drawn(0)

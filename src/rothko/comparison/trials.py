@@ -144,10 +144,11 @@ class Frontier(Generic[T]):
             )
             for trial in self.trials
         ]
-        titles = ("method", self.by, "", "time", self.loss_name)
+        titles = ("method", self.by, "frontier", "time", self.loss_name)
         return notebook.shown(
             f"{len(self.trials)} trials on {self.records:,} records",
             notebook.table(titles, rows, left=(0, 2), bars=[(trial.lost or 0.0) / most for trial in self.trials]),
+            *map(notebook.words, self.reasons),
         )
 
     def plot(self, name: Shows = "frontier") -> Drawing:

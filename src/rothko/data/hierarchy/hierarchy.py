@@ -94,7 +94,9 @@ class Hierarchy:
         return f"Hierarchy({leaves:,} leaves, {len(self.labels) - leaves - 1:,} groups)"
 
     def _repr_html_(self) -> str:
-        return notebook.shown(repr(self), notebook.tree(self.labels, self.parents.tolist()))
+        leaves = len(self.leaves)
+        about = f"Hierarchy: {leaves:,} leaves, {len(self.labels) - leaves - 1:,} groups"
+        return notebook.shown(about, notebook.tree(self.labels, self.parents.tolist()))
 
     # ── what a person wrote ──────────────────────────────────────────────────────────────────────
 
