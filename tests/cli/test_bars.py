@@ -108,3 +108,16 @@ def test_a_narrow_terminal_keeps_its_room_for_numbers(
     table = [row for row in terminal.shown().splitlines() if row.startswith(("method", "mondrian", "hilbert"))]
     assert len(table) == 7
     assert not set("".join(table)) & set(BARS)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_cuts_no_number(
+    people: Path, rothko: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    line = COMMANDS["measure"].split()
+    told = rothko(*line).out.partition("lower is better")[2]
+    terminal = Terminal(monkeypatch, "utf-8", width)
+    rothko(*line)
+    shown = terminal.shown()
+    assert "…" not in shown.partition("lower")[2]
+    assert set(numbers(told)) <= set(numbers(shown))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -168,19 +168,37 @@ def losses(lost: Loss) -> Table:
     return facts(rows)
 
 
-def survey(lost: Loss) -> Table:
-    """The other metrics of the literature: a column each, with what exact data and one class would give."""
+def survey(lost: Loss) -> Iterator[Table]:
+    """The other metrics of the literature: a column each, with what exact data and one class would give.
+
+    Where a terminal has no room for all columns, there are several tables: a number that is cut is none.
+    """
     from rothko.metrics.told import short
 
     first = "lower is better"
-    titles = [one.name.replace("_", " ") + ("" if one.direction == first else ", higher") for one in lost.survey]
-    table = headed(first, *titles, left=(first,))
-    table.add_row("release", *(short(metric.value) for metric in lost.survey))
-    table.add_row("exact data", *(short(metric.exact) for metric in lost.survey), style="dim")
-    table.add_row("one class for all", *(short(metric.one_class) for metric in lost.survey), style="dim")
-    for name in lost.ncp:
-        table.add_row(Text(f"  {name}"), *(short(metric.columns[name]) for metric in lost.survey))
-    return table
+    names = {"release": "", "exact data": "dim", "one class for all": "dim"} | {f"  {name}": "" for name in lost.ncp}
+    columns = []
+    for one in lost.survey:
+        title = one.name.replace("_", " ") + ("" if one.direction == first else ", higher")
+        numbers = [one.value, one.exact, one.one_class, *(one.columns[name] for name in lost.ncp)]
+        columns.append([title, *map(short, numbers)])
+    labels = [first, *names]
+    if out.is_terminal and _width([labels, *columns]) > out.width:
+        columns = [[title.replace(" ", "\n"), *cells] for title, *cells in columns]
+    while columns:
+        some = len(columns)
+        while some > 1 and out.is_terminal and _width([labels, *columns[:some]]) > out.width:
+            some -= 1
+        now, columns = columns[:some], columns[some:]
+        table = headed(labels[0], *(column[0] for column in now), left=(labels[0],))
+        for (name, style), *cells in zip(names.items(), *(column[1:] for column in now), strict=True):
+            table.add_row(Text(name), *cells, style=style)
+        yield table
+
+
+def _width(columns: Iterable[Sequence[str]]) -> int:
+    """Letters that a table takes whose cells may be of several lines."""
+    return sum(2 + max(len(line) for cell in cells for line in cell.split("\n")) for cells in columns) - 2
 
 
 def cube(found: Cube) -> Table:

@@ -97,7 +97,8 @@ def measure(
             )
         lost = measure_it(table_of(original), release, policy, engine=engine, spark_master=spark_master, csv=csv)
         show(console.losses(lost))
-        show(console.survey(lost))
+        for table in console.survey(lost):
+            show(table)
         if as_json:
             console.json(lost.to_dict(), "measure")
         return
@@ -107,7 +108,8 @@ def measure(
         lost = replace(lost, bound=bound_of(pair, seed=seed, threads=threads))
     told = lost.to_dict()
     show(console.losses(lost))
-    show(console.survey(lost))
+    for table in console.survey(lost):
+        show(table)
     if levels is not None and column is not None:
         found = cube_of(pair, pair.beside[column], levels, threads=threads)
         told["cube"] = found.to_dict()
