@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rothko as rk
 from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.errors import HierarchyError
 from rothko.policy.code_systems import levels, system_of
@@ -84,7 +85,10 @@ def test_lengths_that_do_not_fall_are_refused(lengths: list[int]) -> None:
         ("diagnosis_icd", ["I21.4", "J45.0", "E119", "C50"], "ICD-10"),
         ("region", ["DE-BY", "AT-9", "FR-IDF"], "ISO 3166-2"),
         ("nuts3", ["DE712", "AT130", "FRK2"], "NUTS"),
+        ("region", ["DE712", "ITC41", "UKC1"], "NUTS"),
+        ("region", ["NORTH", "SOUTH"], None),
         ("nace", ["01.11", "62.0", "85"], "NACE"),
+        ("nace", ["6201", "0111"], "NACE"),
         ("isco08", ["2411", "3120"], "ISCO"),
         ("isco08", ["2411", "engineer"], None),
         ("room", ["2411", "3120"], None),
@@ -98,3 +102,14 @@ def test_codes_are_known_by_their_structure(name: str, values: list[str], title:
     assert (found.title if found else None) == title
     if found:
         assert levels(found, texts) == [n for n in found.lengths if n < max(map(len, values))]
+
+
+def test_a_section_of_nace_is_a_level_of_its_own() -> None:
+    """`A01.11` is group 01.1, division 01, section A: no level may keep half of a division."""
+    codes = ["A01.11", "C10.1", "J62.01"]
+    found = system_of("industry", pa.array(codes))
+    assert found is not None
+    assert found.lengths == (5, 3, 1)
+    draft = rk.draft({"isco": ["2411", "3120"] * 30, "nace_code": ["J62.01", "A01.11"] * 30})
+    assert {one.column.role.value for one in draft.proposals} == {"quasi-identifier"}
+    assert not draft.policy.confirm

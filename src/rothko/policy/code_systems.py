@@ -31,11 +31,15 @@ class System(NamedTuple):
     """Whether its codes are told by their form alone."""
 
 
+NACE = r"nace|isic|industry|branche|sector|wirtschaftszweig"
 SYSTEMS = (
     System("ICD-10", r"^[A-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?$", (3, 2, 1), r"icd\w*|diagnos\w+|dx", False),
     System("ISO 3166-2", r"^[A-Z]{2}-[A-Z0-9]{1,3}$", (2,), r"iso|region|province|state|subdivision|land", True),
     System("NUTS", r"^[A-Z]{2}[0-9A-Z]{1,3}$", (4, 3, 2), r"nuts\w*", False),
-    System("NACE", r"^[A-U]?[0-9]{2}(\.[0-9]{1,2})?$", (4, 2), r"nace|isic|industry|branche|sector", False),
+    System("NUTS", r"^[A-Z]{2}[0-9A-Z]?[0-9][0-9A-Z]?$", (4, 3, 2), r"region|gebiet|regio", False),
+    System("NACE", r"^[A-U][0-9]{2}(\.[0-9]{1,2})?$", (5, 3, 1), NACE, False),
+    System("NACE", r"^[0-9]{2}(\.[0-9]{1,2})?$", (4, 2), NACE, False),
+    System("NACE", r"^[0-9]{4}$", (3, 2), r"nace|isic", False),
     System("ISCO", r"^[0-9]{4}$", (3, 2, 1), r"isco\w*|occupation|beruf|job", False),
 )
 

@@ -69,7 +69,7 @@ SENSITIVE = {
 POSTAL = r"zip|zip ?code|postal|code postal|post ?code|plz|postleitzahl"
 KNOWN = {
     rf"{POSTAL}|city|town|municipality|county|state|region|province|district|country|nation|(birth)?place|residence|"
-    r"neighbou?rhood|lat|latitude|lon|lng|longitude|location|ort|wohnort|geburtsort|land|stadt|"
+    r"neighbou?rhood|nuts|lat|latitude|lon|lng|longitude|location|ort|wohnort|geburtsort|land|stadt|"
     r"gemeinde|kreis|landkreis|bezirk|bundesland|ville|commune|departement|pays|lieu|ciudad|pais": "a place",
     r"age|birth|born|dob|birth(day|date)|alter|geburt\w*|edad|naissance": "age or birth",
     r"sex|gender|geschlecht|sexe|sexo|genero": "sex",
@@ -81,8 +81,8 @@ KNOWN = {
     r"situation (familiale|matrimoniale)|enfant": "family",
     r"education|school|schooling|degree|university|qualification|bildung|ausbildung|"
     r"(schul|hochschul|bildungs)?abschluss|schule|diplome|etudes|formation": "education",
-    r"occupation|job|profession|employ(er|ment|ed)|work(er|ing)?|work ?class|industry|department|beruf|"
-    r"arbeit(geber|sort|splatz)?|tatigkeit|branche|abteilung|metier|emploi|employeur": "work",
+    r"occupation|job|profession|employ(er|ment|ed)|work(er|ing)?|work ?class|industry|department|isco|nace|isic|beruf|"
+    r"arbeit(geber|sort|splatz)?|tatigkeit|branche|wirtschaftszweig|abteilung|metier|emploi|employeur": "work",
     r"admission|admitted|discharged?|visit|arrival|hired?|death|died|enrol\w*|"
     r"(aufnahme|entlassungs?|eintritts?|austritts?|sterbe|einstellungs)(datum|tag)|aufnahme|entlassung|deces|"
     r"date (d )?(entree|sortie|admission)|embauche": "an event that others saw",
