@@ -20,7 +20,7 @@ from pages import api
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-OURS = ("style.css", "mark.svg", "iframe-worker.js", "versions-menu.js")
+OURS = ("style.css", "mark.svg", "iframe-worker.js", "versions-menu.js", "scrolled.js")
 """What the pages look like, beside the theme, what makes search work in files, and the menu of versions."""
 LIST = "versions.js"
 """The versions of a site, as a script: a page that is read as a file may load one, and no other list."""

@@ -166,6 +166,13 @@ def test_pages_fit_every_screen_by_day_and_by_night(name: str, site: Path, brows
     assert grounds == {False: {"rgb(251, 248, 243)"}, True: {"rgb(23, 17, 16)"}}
 
 
+def test_what_is_wider_than_its_room_is_reached_by_keys(site: Path, browser: Browser) -> None:
+    wide = "[...document.querySelectorAll('pre>code')].filter(e=>e.scrollWidth>e.clientWidth)"
+    with opened(browser, site / "tutorial.html", width=400) as page:
+        assert page.run(f"{wide}.length")
+        assert page.run(f"{wide}.every(e=>e.tabIndex===0)")
+
+
 @pytest.mark.parametrize("night", [False, True], ids=["day", "night"])
 def test_texts_have_contrast(night: bool, site: Path, browser: Browser) -> None:
     with opened(browser, site / "tutorial.html", night=night) as page:
