@@ -498,5 +498,7 @@ def test_umlauts_may_be_written_in_two_letters(name: str, why: str) -> None:
 
 @pytest.mark.parametrize("name", ["Gesamtbetrag", "Menge", "kaufpreis", "montant", "Flaeche"])
 def test_measures_in_other_languages_are_no_identifiers(name: str) -> None:
-    found = draft({name: [i * 7919 % 100_003 for i in range(500)], "age": [1, 2] * 250})
+    numbers = [i * 7919 % 100_003 for i in range(500)]
+    found = draft({name: numbers, "asset_tag": numbers, "age": [1, 2] * 250})
     assert found.policy.columns[name].role == "quasi-identifier"
+    assert found.policy.columns["asset_tag"].role == "identifier"

@@ -102,7 +102,7 @@ MEASURES = (
     r"salary|income|wage|weight|height|amount|price|cost|value|balance|revenue|sale|payment|fee|tax|gain|loss|total|"
     r"sum|count|size|area|length|distance|duration|time|second|minute|hour|day|rate|ratio|score|level|population|"
     r"\w*(betrag|preis|kosten|wert|menge|umsatz|gewinn|verlust|summe|anzahl|saldo|gebuhr|gehalt|lohn|einkommen|"
-    r"gewicht|grosse|flache|lange|abstand|dauer|zeit|stunden?|tage?|punkte)|"
+    r"gewicht|grosse|flache|lange|abstand|dauer|zeit|stunden?|punkte)|"
     r"montant|prix|cout|valeur|solde|quantite|somme|surface|longueur|distance|duree|temps|heure|jour|taux|niveau|"
     r"salaire|revenu|poids"
 )
