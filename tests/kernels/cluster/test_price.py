@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rothko.kernels.cluster import price as kernels
-from rothko.methods.cluster.price import ladder_of
+from rothko.methods.cluster.price import codes_of, ladder_of
 from rothko.methods.cluster.tuples import Tuples
 from rothko.privacy import KAnonymity
 from tests.compiled import Called
@@ -37,7 +37,7 @@ class Given:
         first = tuples.records[tuples.starts[:-1]]
         self.codes = [records(encoded)[i] for i in first]
         self.pool = kernels.Pool(
-            np.ascontiguousarray(encoded.codes[:, first]), tuples.x, np.array(self.counts, dtype=np.int64),
+            codes_of(tuples, ladder, np.arange(n)), tuples.x, np.array(self.counts, dtype=np.int64),
             np.array(self.prices, dtype=np.int64), tuples.values,
         )  # fmt: skip
 
@@ -54,8 +54,9 @@ def test_boxes_are_those_of_all_vectors(case: Case, k: int, reach: float, cells:
     found, members = table.found(k, reach)
     ladder = table.ladder
     nodes = [[ladder.node[a, j].tolist() for j in range(top)] for a, top in enumerate(ladder.top)]
+    codes = [tuple(one[a] for a in ladder.lines) for one in table.codes]
     expected = boxes_plainly(
-        table.codes, table.counts, table.prices, nodes, lambda a, node: int(ladder.cost[a, node]), k, reach
+        codes, table.counts, table.prices, nodes, lambda a, node: int(ladder.cost[a, node]), k, reach
     )
     assert sorted(tuple(sorted(box)) for box in members) == sorted(expected)
     for box, cost in zip(members, found.cost.tolist(), strict=True):

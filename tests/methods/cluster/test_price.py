@@ -12,6 +12,7 @@ from rothko.kernels.cluster import price as kernels
 from rothko.methods import Cluster
 from rothko.methods.cluster import price
 from rothko.methods.cluster.price import dearest, ladder_of, priced
+from rothko.methods.cluster.repair import Effort
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
 from tests.strategies.columns import heaped
@@ -37,7 +38,8 @@ def grown(encoded: Encoded, asked: tuple[Requirement, ...] = K) -> tuple[Tuples,
 
 def made_anew(tuples: Tuples, entries: Entries, most: int = 1 << 30) -> tuple[Entries | None, Entries]:
     some, pieces, rest = dearest(tuples, entries, most, turn=1, threads=1)
-    return priced(tuples, some, pieces, turn=1, seed=0, threads=1, over=lambda: False), rest
+    effort = Effort.for_table(tuples)
+    return priced(tuples, some, pieces, effort, turn=1, seed=0, threads=1, over=lambda: False), rest
 
 
 def held(entries: Entries, count: int) -> list[int]:
@@ -80,24 +82,15 @@ def test_of_a_large_table_the_dearest_blocks_are_made_anew(monkeypatch: pytest.M
     assert held(found, tuples.count) == held(some, tuples.count)
 
 
-@pytest.mark.parametrize("halves", [True, False])
-def test_blocks_of_too_many_boxes_are_halved_or_stay(monkeypatch: pytest.MonkeyPatch, halves: bool) -> None:
+def test_of_too_many_boxes_those_that_were_found_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     tuples, entries = grown(table())
-    asked: list[int] = []
-    real = kernels.boxes
-
-    def boxes(lines: object, ladder: object, pool: object, *rest: object) -> object:
-        asked.append(int(pool.amounts.sum()))  # type: ignore[attr-defined]
-        found, whole = real(lines, ladder, pool, *rest)
-        return found, whole and halves and len(asked) > 1
-
-    monkeypatch.setattr(kernels, "boxes", boxes)
+    monkeypatch.setattr(price, "LOOKS", 20)
+    monkeypatch.setattr(kernels, "dive", None)
     found, _ = made_anew(tuples, entries)
     assert found is not None
-    assert len(asked) == 3
-    assert asked[0] == asked[1] + asked[2] == 400
-    before = tuples.partition(entries).gcp(table().lines)
-    assert (tuples.partition(found).gcp(table().lines) != pytest.approx(before)) is halves
+    assert held(found, tuples.count) == tuples.counts.tolist()
+    assert np.bincount(found.classes, weights=found.amounts).min() >= 6
+    assert tuples.partition(found).gcp(table().lines) < tuples.partition(entries).gcp(table().lines)
 
 
 def test_there_are_none_where_they_would_take_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -282,6 +282,29 @@ def least_rise(lines, boxes, classes, x, t, amount, size, cost, after, skip):
 
 
 @linked
+def contains(lines, boxes, c, x, t):
+    """Whether the box of class ``c`` has room for tuple ``t`` as it is."""
+    spec, tree = lines.spec, lines.tree
+    low, high, mix, bits = boxes
+    for a in range(spec.shape[0]):
+        v = x[a, t]
+        if spec[a, KIND] == TREE:
+            if v < tree[low[a, c], FIRST] or v > tree[low[a, c], LAST]:
+                return False
+        elif mix[a, c] != MIXED:
+            if (v == spec[a, MISSING]) != (mix[a, c] == ABSENT):
+                return False
+            if mix[a, c] == ABSENT:
+                continue
+            if spec[a, KIND] == ORDERED:
+                if v < low[a, c] or v > high[a, c]:
+                    return False
+            elif (bits[spec[a, BEGIN] + (v >> 6), c] >> np.uint64(v & 63)) & np.uint64(1) == np.uint64(0):
+                return False
+    return True
+
+
+@linked
 def unions(lines, boxes, c, classes, together, chain):
     """NCP of the union of class ``c`` with each class."""
     spec, tree = lines.spec, lines.tree

@@ -209,6 +209,18 @@ def box(block, classes, c):
 
 
 @linked
+def unlink(c, leaving, follow, head):
+    """Take an entry out of the list of a class."""
+    if head[c] == leaving:
+        head[c] = follow[leaving]
+        return
+    e = head[c]
+    while follow[e] != leaving:
+        e = follow[e]
+    follow[e] = follow[leaving]
+
+
+@linked
 def take_in(block, classes, c, t, amount):
     """Let so many records of a tuple join the box of class ``c``."""
     join_all(block.lines, classes.boxes, c, block.x, t)

@@ -48,6 +48,8 @@ class Ladder(NamedTuple):
     """(lines, nodes): NCP in whole numbers."""
     top: NDArray[np.int64]
     """How many levels each line has."""
+    lines: NDArray[np.int64]
+    """Which line each is: they come in an order of their own, and so do the codes of a pool."""
 
 
 class Pool(NamedTuple):
@@ -319,11 +321,12 @@ class Sweep(NamedTuple):
 
 @linked
 def _front(found, b, ends, left):
-    """Drop the tuples of a box of which nothing is left: how many records there are."""
+    """Bring the tuples of a box to the front of which something is left: how many records there are."""
     tuples, kept, have = found.tuples, found.begin[b], np.int64(0)
     for i in range(found.begin[b], ends[b]):
         t = tuples[i]
         if left[t] > 0:
+            tuples[i] = tuples[kept]
             tuples[kept] = t
             kept += 1
             have += left[t]

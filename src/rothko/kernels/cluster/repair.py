@@ -16,7 +16,7 @@ import numpy as np
 from rothko.kernels import compiled, linked
 from rothko.kernels.cluster import hull
 from rothko.kernels.cluster.hull import begin, copy_box, join_all, ncp, own, room_for_chain, union, unions
-from rothko.kernels.cluster.lists import NONE, Block, box, entries_of, find, holds, listed, put, take_in
+from rothko.kernels.cluster.lists import NONE, Block, box, entries_of, find, holds, listed, put, take_in, unlink
 from rothko.kernels.cluster.recluster import recluster
 from rothko.kernels.order import order_of
 from rothko.kernels.rules import clear, count, lacking, room_for
@@ -193,18 +193,6 @@ def _without_each(block, classes, c, some, slim, later):
 
 
 @linked
-def _unlink(c, leaving, follow, head):
-    """Take an entry out of the list of a class."""
-    if head[c] == leaving:
-        head[c] = follow[leaving]
-        return
-    e = head[c]
-    while follow[e] != leaving:
-        e = follow[e]
-    follow[e] = follow[leaving]
-
-
-@linked
 def move(block, classes, m, k, order, tries):
     """Let records leave classes, in an order, that have some to spare, wherever that saves more than it costs.
 
@@ -230,7 +218,7 @@ def move(block, classes, m, k, order, tries):
                 failed += 1
                 continue
             failed = 0
-            _unlink(c, e, follow, head)
+            unlink(c, e, follow, head)
             follow[e] = head[to]
             head[to] = e
             take_in(block, classes, to, classes.held[e], amounts[e])

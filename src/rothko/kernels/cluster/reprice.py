@@ -101,8 +101,8 @@ def reprice(
         if before == 0:
             continue
         named, pool = _pool(block, codes, who, left, paid, taken_apart(classes, near, count, among, who, left, paid))
-        found, whole = boxes_of(lines, ladder, pool, k, reach, patience * named.size, room)
-        if not whole or found.cost.size == 0:
+        found, _ = boxes_of(lines, ladder, pool, k, reach, patience * named.size, room)
+        if found.cost.size == 0:
             continue
         order = _any_order(found.cost.size, random)
         step = np.int64(rise * before / records)

@@ -132,7 +132,9 @@ class Cluster(LocalMethod):
                 return self._generalized(tuples, plan, seed, threads, over)
 
             fast = Effort.for_table(tuples)
-            starts = (Start(grown, [fast] * fast.passes), Start(generalized, [plan.repair]))
+            # Prices make all classes anew: before them records are moved, and no more.
+            first = replace(plan.repair, steps=0) if plan.rounds else plan.repair
+            starts = (Start(grown, [fast] * fast.passes), Start(generalized, [first]))
             found = searched(tuples, starts, plan, over, seed=seed, threads=threads, progress=progress)
         return replace(found, notes=(*found.notes, *((INTERRUPTED,) if over.asked else ())))
 

@@ -11,6 +11,7 @@ those count in which k records would cost no more than they do in the classes th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,23 @@ from numpy.typing import NDArray
 
 from rothko.data.hierarchy.numbered import Tree
 from rothko.methods.cluster.peel import levels_of
-from rothko.methods.cluster.repair import Effort, Found, Local, along_curve, by_blocks, joined, seed_of, settled
+from rothko.methods.cluster.repair import (
+    Effort,
+    Found,
+    Local,
+    along_curve,
+    by_blocks,
+    joined,
+    repair_pass,
+    seed_of,
+    settled,
+)
 from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples
 from rothko.progress import each
 
 if TYPE_CHECKING:
-    from rothko.kernels.cluster.price import Ladder
+    from rothko.kernels.cluster.price import Found as Boxes
+    from rothko.kernels.cluster.price import Ladder, Pool
 
 REACH = 1.05
 """A box counts where k records cost so many times more than in it, or no less than a little."""
@@ -33,11 +45,9 @@ BLOCK = 100_000
 MOST = 100_000_000
 """Tuples of all boxes of a block: 400 MB at most."""
 LOOKS = 25_000
-"""How often each tuple is looked at to find them. A block of which that is not enough is halved, once."""
+"""How often each tuple is looked at to find them, at most."""
 MOST_LINES, LARGEST = 17, 50_000_000
 """With more lines than peeling takes, or more levels times codes, there are no prices: they take too much memory."""
-WHOLE_BLOCK = 3
-"""A block that is no half has so many numbers to be told by: seed, turn and place."""
 UNSERVED = 0.25
 """A block of which more records than this share would be in no class stays as it is."""
 SWEEPS, RISE, FALL = 30, 0.1, 0.92
@@ -46,6 +56,8 @@ AGAIN, SHARE = 3, 0.1
 """and so often after each round, which brings this share of the records that are left to classes."""
 FAIR = 0.8
 """To which share a class must be paid by its records; others join classes where they add least."""
+OPENINGS, WORTH = 8, 0.001
+"""How often all boxes are looked at for such as are worth opening, at most; a pass must gain this share of the loss."""
 NEAR = 8
 """How many near classes are made anew at a time, where not the whole block is,"""
 MOST_NEAR = 4_000_000
@@ -90,6 +102,7 @@ def priced(
     tuples: Tuples,
     entries: Entries,
     pieces: Sequence[tuple[int, int]],
+    effort: Effort,
     *,
     turn: int,
     seed: int,
@@ -100,12 +113,12 @@ def priced(
     ladder = ladder_of(tuples)
     if ladder is None:
         return None
+    within = max(threads // len(pieces), 1)
 
     def work(i: int) -> Entries:
-        return _block(tuples, ladder, entries, pieces[i], (seed, turn, i), over)
+        return _block(tuples, ladder, entries, pieces[i], effort, (seed, turn, i), within, over)
 
-    found = joined(each(work, range(len(pieces)), threads))
-    return None if over() else settled(tuples, found, threads=threads)
+    return joined(each(work, range(len(pieces)), threads))
 
 
 def _block(
@@ -113,37 +126,71 @@ def _block(
     ladder: Ladder,
     entries: Entries,
     piece: tuple[int, int],
+    effort: Effort,
     numbers: tuple[int, ...],
+    threads: int,
     over: Callable[[], bool],
 ) -> Entries:
-    """The classes of a block; where it has too many boxes, of its two halves."""
-    from rothko.kernels.cluster.price import Pool, boxes, dive
+    """The classes of a block; where it has too many boxes, those that were found are opened among the classes."""
+    from rothko.kernels.cluster.price import boxes, dive
 
-    held, classes, amounts = entries.between(*piece)
-    as_it_was = Entries(held, classes - classes[0], amounts, int(classes[-1] - classes[0]) + 1)
+    as_it_was = _numbered(Entries(*entries.between(*piece), entries.count))
     if over() or as_it_was.count < 2:
         return as_it_was
-    local, inverse = np.unique(held, return_inverse=True)
-    counts = np.bincount(inverse, weights=amounts).astype(np.int64)
-    paid = np.bincount(inverse, weights=amounts * _costs(tuples, as_it_was)[as_it_was.classes])
+    who, pool = _pool_of(tuples, ladder, as_it_was)
+    found, whole = boxes(tuples.lines, ladder, pool, tuples.k, REACH, MOST, LOOKS * len(who))
+    new = as_it_was
+    if whole:
+        asked = np.random.default_rng(seed_of(*numbers)).permutation(len(found.cost))
+        rise = int(RISE * (pool.price * pool.amounts).sum() / pool.amounts.sum())
+        made = dive(found, pool, tuples.k, tuples.rules.asked, asked, SWEEPS, rise, FALL, AGAIN, SHARE, FAIR)
+        if made[2][made[1] < 0].sum() <= UNSERVED * pool.amounts.sum():
+            new = settled(tuples, Entries(who[made[0]], made[1], made[2], made[3]), threads=threads)
+    return _opened(tuples, new, who, pool, found, replace(effort, steps=0), numbers, threads, over)
+
+
+def _opened(
+    tuples: Tuples,
+    entries: Entries,
+    who: NDArray[np.int64],
+    pool: Pool,
+    found: Boxes,
+    effort: Effort,
+    numbers: tuple[int, ...],
+    threads: int,
+    over: Callable[[], bool],
+) -> Entries:
+    """Classes after records were moved and boxes opened, by turns, until that gains little."""
+    from rothko.kernels.cluster.opening import open_boxes
+
+    order = np.argsort(who)
+    for i in range(OPENINGS):
+        if over():
+            break
+        entries = repair_pass(tuples, entries, effort, numbers[1] + i, seed=numbers[0], threads=threads, over=over)
+        places = order[np.searchsorted(who, entries.tuples, sorter=order)]
+        made = open_boxes(
+            tuples.lines, found, pool.x, pool.values, tuples.k, tuples.rules.asked, places, entries.classes,
+            entries.amounts, entries.count,
+        )  # fmt: skip
+        entries, saved, left = Entries(who[made[0]], *made[1:4]), made[4], made[5]
+        if saved <= WORTH * left:
+            break
+    return entries
+
+
+def _pool_of(tuples: Tuples, ladder: Ladder, entries: Entries) -> tuple[NDArray[np.int64], Pool]:
+    """The tuples of some classes, those first whose records cost most: which they are, and a pool."""
+    from rothko.kernels.cluster.price import Pool
+
+    local, inverse = np.unique(entries.tuples, return_inverse=True)
+    counts = np.bincount(inverse, weights=entries.amounts).astype(np.int64)
+    paid = np.bincount(inverse, weights=entries.amounts * _costs(tuples, entries)[entries.classes])
     price = (paid / counts).astype(np.int64)
     order = np.argsort(-price, kind="stable")
     who = local[order]
-    codes = tuples.encoded.codes[:, tuples.records[tuples.starts[who]]]
-    pool = Pool(codes, tuples.x.take(who, axis=1), counts[order], price[order], tuples.values.take(who, axis=1))
-    found, whole = boxes(tuples.lines, ladder, pool, tuples.k, REACH, MOST, LOOKS * len(local))
-    if not whole:
-        middle = int(np.searchsorted(classes, classes[len(classes) // 2]))
-        if middle == 0 or len(numbers) > WHOLE_BLOCK:
-            return as_it_was
-        halves = [(piece[0], piece[0] + middle), (piece[0] + middle, piece[1])]
-        return joined([_block(tuples, ladder, entries, half, (*numbers, i), over) for i, half in enumerate(halves)])
-    asked = np.random.default_rng(seed_of(*numbers)).permutation(len(found.cost))
-    rise = int(RISE * paid.sum() / counts.sum())
-    made = dive(found, pool, tuples.k, tuples.rules.asked, asked, SWEEPS, rise, FALL, AGAIN, SHARE, FAIR)
-    if made[2][made[1] < 0].sum() > UNSERVED * counts.sum():
-        return as_it_was
-    return Entries(who[made[0]], made[1], made[2], made[3])
+    codes = codes_of(tuples, ladder, who)
+    return who, Pool(codes, tuples.x.take(who, axis=1), counts[order], price[order], tuples.values.take(who, axis=1))
 
 
 def near_anew(
@@ -164,7 +211,7 @@ def near_anew(
         return entries
 
     def work(block: Local, seed: np.uint64) -> Found:
-        codes = tuples.encoded.codes[:, tuples.records[tuples.starts[block.who]]]
+        codes = codes_of(tuples, ladder, block.who)
         steps = max(round(effort.steps * block.classes), 1)
         found: Found = reprice(
             tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, MOST_NEAR, LOOKS,
@@ -175,13 +222,22 @@ def near_anew(
     return by_blocks(tuples, entries, work, effort.block, turn, seed=seed, threads=threads, over=over)
 
 
+def codes_of(tuples: Tuples, ladder: Ladder, who: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The codes of some tuples, in the order of the lines of a ladder."""
+    return tuples.encoded.codes[ladder.lines[:, None], tuples.records[tuples.starts[who]]]
+
+
 def ladder_of(tuples: Tuples) -> Ladder | None:
-    """The levels of all lines as the kernel takes them; None where they would take too much memory."""
+    """The levels of all lines as the kernel takes them; None where they would take too much memory.
+
+    Those lines come first that tell records apart best: what is parted early is not looked at for all that follow.
+    """
     from rothko.kernels.cluster.price import Ladder
 
-    lines = tuples.encoded.lines
-    if len(lines) > MOST_LINES:
+    if len(tuples.encoded.lines) > MOST_LINES:
         return None
+    along = np.argsort([-_entropy(codes) for codes in tuples.encoded.codes], kind="stable")
+    lines = [tuples.encoded.lines[a] for a in along]
     whole = sum(line.weight for line in lines) or 1.0
     nodes: list[list[NDArray[np.int64]]] = []
     costs: list[NDArray[np.int64]] = []
@@ -203,7 +259,12 @@ def ladder_of(tuples: Tuples) -> Ladder | None:
     for a, some in enumerate(nodes):
         node[a, : len(some), : lines[a].size] = some
         cost[a, : len(costs[a])] = costs[a]
-    return Ladder(node, cost, np.array([len(some) for some in nodes], dtype=np.int64))
+    return Ladder(node, cost, np.array([len(some) for some in nodes], dtype=np.int64), along)
+
+
+def _entropy(codes: NDArray[np.int32]) -> float:
+    shares = np.bincount(codes) / max(len(codes), 1)
+    return float(-(shares * np.log(shares, where=shares > 0, out=np.zeros_like(shares))).sum())
 
 
 def _by_depth(tree: Tree) -> list[NDArray[np.int64]]:

@@ -2,9 +2,9 @@
 
 Each start is repaired first, since repair gains more on some than on others; the one that then loses least goes on.
 What is grown is repaired as ``effort: fast`` does, so that more effort never loses more. What the best classes cost
-is where prices begin (:mod:`rothko.methods.cluster.price`): other classes come of them, are repaired as well, and
-taken where they lose less; then some near ones at a time are made anew by prices of their own. Nothing of it raises
-the loss, so the search may end at any time with what it has.
+is where prices begin (:mod:`rothko.methods.cluster.price`): other classes come of them, boxes are opened that draw on
+many, and all is taken where it loses less, and repaired; then some near classes at a time are made anew by prices of
+their own. Nothing of it raises the loss, so the search may end at any time with what it has.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ WIDER = 4
 IN_VAIN = 4
 """So many rounds of prices in a row that gain nothing end a search that has time left."""
 ENDLESS = 1 << 30
+NEAR_WORTH, SMALL = 0.0005, 25_000
+"""The share of the loss that a pass over near classes must gain for another one to follow, up to so many records: in
+larger tables, where it takes longer, the more."""
 SMALLEST = 10_000
 """Tables of no more records are priced only where somebody gives time for it."""
 
@@ -70,7 +73,9 @@ class Plan:
     priced: int
     """and of how many records, the dearest of a larger table."""
     near: int
-    """In how many passes near classes are then made anew by prices, at most."""
+    """In how many passes near classes are then made anew by prices, at most,"""
+    near_worth: float
+    """and the share of the loss that such a pass must gain."""
     vain: int
     """So many rounds in a row that gain nothing are the last, and so many passes over near classes that gain little."""
 
@@ -88,10 +93,11 @@ class Plan:
             tries=ALL,
             steps=more * min(10.0, 3 * less, bearable),
         )
-        worth, rounds, vain, near = 0.001 / more**2, more if rows > SMALLEST else 0, more, repair.passes
+        worth, near_worth = 0.001 / more**2, NEAR_WORTH * max(1.0, rows / SMALL) / more**2
+        rounds, vain, near = more if rows > SMALLEST else 0, more, repair.passes
         if seconds is not None:
-            worth, rounds, vain, near = 0.0, ENDLESS, IN_VAIN, ENDLESS
-        return cls(repair, more * 4_000 * min(1.0, less**1.5), worth, rounds, more * BLOCK, near, vain)
+            worth, near_worth, rounds, vain, near = 0.0, 0.0, ENDLESS, IN_VAIN, ENDLESS
+        return cls(repair, more * 4_000 * min(1.0, less**1.5), worth, rounds, more * BLOCK, near, near_worth, vain)
 
     def turn(self, number: int) -> Effort:
         """What the passes of a round do: in blocks that grow."""
@@ -123,39 +129,39 @@ def searched(
             best = found
             remark(f"loss {best.loss:.4f}")
     assert best is not None
-    best = _repaired(tuples, best.entries, Entries.none(), plan, 0, over, seed=seed, threads=threads)
-    remark(f"loss {best.loss:.4f}")
-    shares.one()
     number, vain = 0, 0
     # Prices are of k records that share a box: where requirements make classes far larger they say nothing.
     most = LARGE * tuples.k * best.entries.count
     while number < plan.rounds and vain < plan.vain and best.loss > 0 and len(tuples.records) <= most and not over():
         number += 1
         some, pieces, rest = dearest(tuples, best.entries, plan.priced, turn=number, threads=threads)
-        other = priced(tuples, some, pieces, turn=number, seed=seed, threads=threads, over=over)
+        effort = plan.turn(number)
+        other = priced(tuples, some, pieces, effort, turn=number, seed=seed, threads=threads, over=over)
         if other is None:
+            number -= 1
             break
-        found = _repaired(tuples, other, rest, plan, number, over, seed=seed, threads=threads)
+        found = Best.of(tuples, joined([other, rest]))
         vain = 0 if found.loss < best.loss else vain + 1
         best = min(best, found, key=lambda one: one.loss)
         remark(f"loss {best.loss:.4f}")
+        best = _repaired(tuples, best, plan, number, over, seed=seed, threads=threads)
         best = _anew(tuples, best, plan, number, over, seed=seed, threads=threads)
+    if number == 0:
+        best = _repaired(tuples, best, plan, number, over, seed=seed, threads=threads)
     shares.all()
     return best.found
 
 
-def _repaired(
-    tuples: Tuples, entries: Entries, rest: Entries, plan: Plan, number: int, over: Ending, *, seed: int, threads: int
-) -> Best:
-    """Classes after passes of repair, until one gains little; the rest stays as it is."""
+def _repaired(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, seed: int, threads: int) -> Best:
+    """Classes after passes of repair, until one gains little."""
     effort = plan.turn(number)
-    best = Best.of(tuples, joined([entries, rest]))
     for turn in range(1, effort.passes):
         if over() or best.loss == 0:
             break
         turned = number * effort.passes + turn
-        entries = repair_pass(tuples, entries, effort, turned, seed=seed, threads=threads, over=over)
-        before, best = best.loss, Best.of(tuples, joined([entries, rest]))
+        entries = repair_pass(tuples, best.entries, effort, turned, seed=seed, threads=threads, over=over)
+        before, best = best.loss, Best.of(tuples, entries)
+        remark(f"loss {best.loss:.4f}")
         if before - best.loss <= plan.worth * best.loss:
             break
     return best
@@ -170,7 +176,7 @@ def _anew(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, 
         turned = number * effort.passes + turn
         entries = near_anew(tuples, best.entries, effort, turned, seed=seed, threads=threads, over=over)
         before, best = best.loss, Best.of(tuples, entries)
-        vain = vain + 1 if before - best.loss <= plan.worth * best.loss else 0
+        vain = vain + 1 if before - best.loss <= plan.near_worth * best.loss else 0
         remark(f"loss {best.loss:.4f}")
     return best
 
