@@ -20,7 +20,7 @@ from rothko.engines.part import Part
 from rothko.engines.store import Job
 from rothko.engines.tree import Tree
 from rothko.methods.classes import Classes, Cuts, Ends
-from rothko.methods.curve.curve import Keyed, Mapping
+from rothko.methods.curve.curve import Between, Keyed, Mapping, OnLines
 from rothko.methods.curve.segments import Segment, as_words, place
 from rothko.methods.method import Method
 from rothko.methods.ties import ties_of, with_ties
@@ -109,6 +109,11 @@ class BySegment:
         firsts = [one.first for one in self.segments]
         return Along(self.outline.lines, self.mapping, firsts, self.bits, numbers, self.threads)
 
+    def between(self, first: int, last: int) -> Between:
+        """The keys that the records of some segments lie between."""
+        behind = self.segments[last + 1].first if last + 1 < len(self.segments) else 1 << self.bits
+        return self.segments[first].first, behind - 1
+
     def region(self, leaf: int) -> Ends:
         """All codes: records of a segment may lie anywhere."""
         sizes = np.array([line.size for line in self.outline.lines], dtype=np.int32)
@@ -122,12 +127,13 @@ class BySegment:
     def finish_some(self, coded: Coded, ties: NDArray[np.uint64], leaves: slice) -> Part:
         """Group the records of some segments that follow each other, given what decides between equal ones."""
         encoded = self.outline.encoded(coded)
+        mapping = OnLines.of(self.mapping, encoded.lines, self.between(leaves.start, leaves.stop - 1))
 
         def group(records: Encoded) -> Classes:
             if self.weighed is not None:
                 records = replace(records, lines=self.weighed)
             return self.method.within(
-                records, self.mapping, self.requirements, segments=self.segments[leaves], seed=self.seed,
+                records, mapping, self.requirements, segments=self.segments[leaves], seed=self.seed,
                 threads=self.threads,
             )  # fmt: skip
 
@@ -156,18 +162,18 @@ class Along:
         for i, number in numbers.items():
             self._numbers[i] = number
 
-    def words(self, coded: Coded) -> NDArray[np.uint64]:
+    def words(self, coded: Coded, between: Between | None = None) -> NDArray[np.uint64]:
         """The keys of some records."""
         if self._keyed is None:  # where it is used: a mapping is small, what it looks up is not
             self._keyed = self._mapping.on(self._lines)
-        return self._keyed(Encoded(self._lines, coded.codes, {}), self._threads).words
+        return self._keyed(Encoded(self._lines, coded.codes, {}), self._threads, between).words
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_keyed": None}
 
-    def __call__(self, coded: Coded) -> NDArray[np.int32]:
+    def __call__(self, coded: Coded, between: Between | None = None) -> NDArray[np.int32]:
         """The number of each record."""
-        return self.of(self.words(coded))
+        return self.of(self.words(coded, between))
 
     def of(self, words: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The number of each key."""

@@ -19,7 +19,8 @@ from rothko.data.typed import typed
 from rothko.errors import InfeasibleError, PolicyError
 from rothko.generate.census import census, census_policy
 from rothko.methods import METHODS, Hilbert, HilbertFast, IDistance, IDistanceFast, Mondrian
-from rothko.methods.curve.curve import PART, Curve, HilbertMapping, curve_of, hilbert_order, places_on
+from rothko.methods.curve.curve import PART, Curve, HilbertMapping, OnLines, curve_of, hilbert_order, places_on
+from rothko.methods.curve.method import CurveMethod
 from rothko.methods.curve.onedim import Row, optimal_groups
 from rothko.methods.method import LocalMethod
 from rothko.policy.policy import Policy
@@ -393,3 +394,18 @@ def test_a_sensitive_column_with_missing_values_counts_them_as_one_value() -> No
 def test_options_out_of_range_are_refused(method: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         METHODS[method](**options)
+
+
+@unhurried
+@given(cases(), st.sampled_from([Hilbert(), IDistance(centres=7)]), st.integers(0, 9))
+def test_keys_are_the_same_where_it_is_known_between_which_they_lie(case: Case, method: CurveMethod, seed: int) -> None:
+    encoded = case.encoded()
+    mapping = method.mapping(encoded, seed=seed, threads=1)
+    words = mapping.keys(encoded, threads=1).words
+    whole = [int("".join(f"{word:064b}" for word in key), 2) for key in words.T.tolist()]
+    first, last = sorted(np.random.default_rng(seed).choice(len(whole), 2))
+    between = sorted((whole[first], whole[last]))
+    inside = [i for i, key in enumerate(whole) if between[0] <= key <= between[1]]
+    some = encoded.take(np.array(inside))
+    known = OnLines.of(OnLines.of(mapping, some.lines), some.lines, (between[0], between[1]))
+    np.testing.assert_array_equal(known.keys(some, threads=1).words, words[:, inside])

@@ -126,7 +126,7 @@ class Laid:
         segments = divided.segments
         large = [segments[span][0].rows > shares.tuples for span in spans]
         route = _along(divided, [segments[span.start].first for span in spans])
-        coming = _Coming(self._ready(spans, divided, large, route, shares, spill), route)
+        coming = _Coming(self._ready(spans, divided, large, route, shares, spill), route, spans, divided)
         for number, span in enumerate(spans):
             give_back()  # what became of the one before is written, and gone
             if large[number]:
@@ -153,8 +153,9 @@ class Laid:
                 yield file, first, last
                 continue
             writer = spill.writer(divided.outline, parts=last - first + 1, memory=shares.buffers)
+            between = divided.between(spans[first].start, spans[last].stop - 1)
             for coded in file.batches():
-                writer.write(route(coded) - np.int32(first), coded)
+                writer.write(route(coded, between) - np.int32(first), coded)
             file.remove()
             for i, one in enumerate(writer.close()):
                 yield one, first + i, first + i
@@ -181,9 +182,13 @@ def _runs(cells: Sequence[Cell], rows: int) -> NDArray[np.int32]:
 class _Coming:
     """Files in the order of the curve, whose records are handed out span by span."""
 
-    def __init__(self, files: Iterator[tuple[Spilled, int, int]], route: Along) -> None:
+    def __init__(
+        self, files: Iterator[tuple[Spilled, int, int]], route: Along, spans: Sequence[slice], divided: BySegment
+    ) -> None:
         self._files = files
         self._route = route
+        self._spans = spans
+        self._divided = divided
         self._next = next(files, None)
         self._waiting: dict[int, list[Coded]] = {}
 
@@ -195,7 +200,8 @@ class _Coming:
             if first == last:
                 self._waiting.setdefault(first, []).append(coded)
                 continue
-            number = self._route(coded)
+            between = self._divided.between(self._spans[first].start, self._spans[last].stop - 1)
+            number = self._route(coded, between)
             for i in range(first, last + 1):
                 some = np.flatnonzero(number == i)
                 if len(some):

@@ -57,11 +57,15 @@ class Keys:
     """How many bits of the words are used, from the first on."""
 
 
+Between = tuple[int, int]
+"""The first and the last key that some records may have."""
+
+
 class Keyed(Protocol):
     """Knows where the records of some lines lie: what it takes to tell that is made once for all of them."""
 
-    def __call__(self, encoded: Encoded, threads: int) -> Keys:
-        """Where each record lies."""
+    def __call__(self, encoded: Encoded, threads: int, between: Between | None = None) -> Keys:
+        """Where each record lies; less is looked at where it is known between which keys all of them do."""
         ...
 
 
@@ -88,11 +92,13 @@ class OnLines:
     mapping: Mapping
     lines: tuple[Line, ...]
     keyed: Keyed
+    between: Between | None = None
+    """The keys that all records on these lines lie between, where that is known."""
 
     @classmethod
-    def of(cls, mapping: Mapping, lines: tuple[Line, ...]) -> OnLines:
+    def of(cls, mapping: Mapping, lines: tuple[Line, ...], between: Between | None = None) -> OnLines:
         """The same mapping, with what it takes for these lines."""
-        return cls(mapping, lines, mapping.on(lines))
+        return cls(mapping, lines, mapping.on(lines), between)
 
     def on(self, lines: Sequence[Line]) -> Keyed:
         """What was made already, for the lines that it was made for."""
@@ -100,7 +106,7 @@ class OnLines:
 
     def keys(self, encoded: Encoded, *, threads: int) -> Keys:
         """Where each record lies."""
-        return self.on(encoded.lines)(encoded, threads)
+        return self.on(encoded.lines)(encoded, threads, self.between if encoded.lines is self.lines else None)
 
     def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
         """Those of the mapping."""
@@ -175,7 +181,7 @@ class HilbertMapping:
         fields, below = fields_for([lines[a].size for a in blurred])
         joined, numbers = np.concatenate(tables), np.array(taken)
 
-        def keyed(encoded: Encoded, threads: int) -> Keys:
+        def keyed(encoded: Encoded, threads: int, between: Between | None = None) -> Keys:
             from rothko.kernels.curve.hilbert import hilbert_keys
 
             words = np.zeros((count + below, encoded.rows), dtype=np.uint64)

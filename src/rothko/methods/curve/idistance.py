@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
-from rothko.methods.curve.curve import BITS, Keyed, Keys, coordinates, fields_for, pack_codes, pieces, sort_records
+from rothko.methods.curve.curve import (
+    BITS,
+    Between,
+    Keyed,
+    Keys,
+    coordinates,
+    fields_for,
+    pack_codes,
+    pieces,
+    sort_records,
+)
 from rothko.methods.curve.method import CurveMethod
 from rothko.privacy.requirement import whole_number
 from rothko.progress import each
@@ -93,8 +103,11 @@ class IDistanceMapping:
         placed = Coordinates.of(lines)
         fields, below = fields_for([line.size for line in lines])
 
-        def keyed(encoded: Encoded, threads: int) -> Keys:
-            owner, distance = _nearest(placed.points(encoded, threads), self.centres, threads)
+        def keyed(encoded: Encoded, threads: int, between: Between | None = None) -> Keys:
+            first, last = self._among(between, 64 * (1 + below))
+            centres = np.ascontiguousarray(self.centres[:, first : last + 1])
+            owner, distance = _nearest(placed.points(encoded, threads), centres, threads)
+            owner += first
             words = np.zeros((1 + below, encoded.rows), dtype=np.uint64)
             far = distance.view(np.uint32).astype(np.uint64)  # of numbers that are not negative, bits rise as they do
             words[0] = owner.astype(np.uint64) << np.uint64(64 - self._bits) | far << np.uint64(32 - self._bits)
@@ -102,6 +115,14 @@ class IDistanceMapping:
             return Keys(words, 1, 64 * len(words))
 
         return keyed
+
+    def _among(self, between: Between | None, bits: int) -> tuple[int, int]:
+        """The first and the last centre that records may be nearest to, given what keys, of so many bits, they have."""
+        last = self.centres.shape[1] - 1
+        if between is None:
+            return 0, last
+        first, end = (min(key >> (bits - self._bits), last) for key in between)
+        return first, end
 
     def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
         """How far records lie behind each other, where each centre begins behind all records of the one before it."""
