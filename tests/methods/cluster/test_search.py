@@ -15,7 +15,7 @@ import pytest
 from rothko.data.encode import Encoded
 from rothko.methods import Cluster
 from rothko.methods.classes import LocalClasses
-from rothko.methods.cluster import cluster, search
+from rothko.methods.cluster import cluster, price, search
 from rothko.methods.cluster.repair import repair_pass
 from rothko.methods.cluster.search import Plan, Start, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
@@ -68,6 +68,16 @@ def test_prices_never_lose_more_whatever_the_number_of_threads(monkeypatch: pyte
     one, two = (Cluster().partition(people(), K, threads=threads) for threads in (1, 2))
     assert np.array_equal(one.order, two.order)
     assert gcp(one) <= gcp(found_by("default"))
+
+
+def test_of_a_large_table_the_dearest_are_made_anew_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "SMALLEST", 0)
+    monkeypatch.setattr(search, "BLOCK", 200)
+    monkeypatch.setattr(price, "BLOCK", 200)
+    found = Cluster().partition(people(), K)
+    assert np.array_equal(np.sort(found.order), np.arange(900))
+    assert np.diff(found.starts).min() >= 6
+    assert gcp(found) <= gcp(found_by("default"))
 
 
 def test_effort_grows_and_falls_smoothly() -> None:

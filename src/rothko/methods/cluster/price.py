@@ -10,6 +10,7 @@ those count in which k records would cost no more than they do in the classes th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -75,7 +76,7 @@ def dearest(
     starts = [begin for begin, _ in pieces]
     mean = np.add.reduceat(cost, starts) / np.add.reduceat(entries.amounts, starts)
     chosen = np.zeros(len(pieces), dtype=np.bool_)
-    chosen[np.argsort(-mean, kind="stable")[: max(most // BLOCK, 1)]] = True
+    chosen[np.argsort(-mean, kind="stable")[: math.ceil(most * len(pieces) / len(tuples.records))]] = True
     inside = np.repeat(chosen, [end - begin for begin, end in pieces])
     some, rest = _numbered(entries.where(inside)), _numbered(entries.where(~inside))
     ends = np.cumsum([end - begin for (begin, end), taken in zip(pieces, chosen, strict=True) if taken])

@@ -73,7 +73,7 @@ class Plan:
     priced: int
     """and of how many records, the dearest of a larger table."""
     near: int
-    """In how many passes near classes are then made anew by prices, at most,"""
+    """In how many passes near classes of so many records are then made anew by prices, at most,"""
     near_worth: float
     """and the share of the loss that such a pass must gain."""
     vain: int
@@ -168,14 +168,17 @@ def _repaired(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending,
 
 
 def _anew(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, seed: int, threads: int) -> Best:
-    """Classes after passes that make near ones anew by prices, until some in a row gain little."""
+    """Classes after passes that make near ones anew by prices, the dearest of a large table, until some gain little."""
     effort, vain = replace(plan.turn(number), steps=1.0), 0
     for turn in range(plan.near):
         if over() or best.loss == 0 or vain == plan.vain:
             break
         turned = number * effort.passes + turn
-        entries = near_anew(tuples, best.entries, effort, turned, seed=seed, threads=threads, over=over)
-        before, best = best.loss, Best.of(tuples, entries)
+        entries, rest = best.entries, Entries.none()
+        if len(tuples.records) > plan.priced:
+            entries, _, rest = dearest(tuples, entries, plan.priced, turn=turned, threads=threads)
+        entries = near_anew(tuples, entries, effort, turned, seed=seed, threads=threads, over=over)
+        before, best = best.loss, Best.of(tuples, joined([entries, rest]))
         vain = vain + 1 if before - best.loss <= plan.near_worth * best.loss else 0
         remark(f"loss {best.loss:.4f}")
     return best
