@@ -261,7 +261,7 @@ def test_a_text_may_begin_as_other_files_do(folder: Path) -> None:
             "people.csv is not a text file: it has null bytes. If it is UTF-16, say so: "
             "csv=CsvOptions(encoding='utf-16-le').",
         ),
-        (gzip.compress(b"a,b\n"), "people.csv is packed by gzip, not text; give it the ending that says so."),
+        (gzip.compress(b"a,b\n", mtime=0), "people.csv is packed by gzip, not text; give it the ending that says so."),
         (b"PK\x03\x04", "people.csv is a workbook or another zip archive, not text; give it the ending that says so."),
     ],
 )
