@@ -162,7 +162,7 @@ def _opened(
     over: Callable[[], bool],
 ) -> Entries:
     """Classes after records were moved and boxes opened, by turns, until that gains little."""
-    from rothko.kernels.cluster.opening import open_boxes
+    from rothko.kernels.cluster.facility import open_boxes
 
     order = np.argsort(who)
     for i in range(OPENINGS):

@@ -1,4 +1,4 @@
-"""Boxes that are opened against their plain twin (`tests/twins/opening.py`), and what holds always."""
+"""Boxes that are opened against their plain twin (`tests/twins/facility.py`), and what holds always."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rothko.kernels.cluster import opening, price
+from rothko.kernels.cluster import facility, price
 from rothko.kernels.cluster import sieve as sieves
 from rothko.methods.cluster.price import _pool_of, ladder_of
 from rothko.methods.cluster.tuples import Entries
@@ -18,7 +18,7 @@ from tests.compiled import Called
 from tests.kernels.cluster.test_cluster import Laid, Table, any_classes, merged, odd_lines, sums
 from tests.strategies.tables import Case, cases, unhurried
 from tests.twins.cluster import Group
-from tests.twins.opening import IN_VAIN, NOWHERE, Opening, contains
+from tests.twins.facility import IN_VAIN, NOWHERE, Opening, contains
 
 sieve = Called(sieves)
 
@@ -31,7 +31,7 @@ def opened(table: Table, entries: Entries, reach: float) -> tuple[list[Group], l
     found, whole = price.boxes(tuples.lines, ladder, pool, tuples.k, reach, 1 << 20, 1 << 30)
     assert whole
     place = np.argsort(who)
-    made = opening.open_boxes(
+    made = facility.open_boxes(
         tuples.lines, found, pool.x, pool.values, tuples.k, tuples.rules.asked, place[entries.tuples], entries.classes,
         entries.amounts, entries.count,
     )  # fmt: skip
@@ -85,7 +85,7 @@ def test_a_box_may_draw_on_classes_that_are_not_near_each_other() -> None:
 
 
 def test_the_twin_knows_the_same_numbers() -> None:
-    assert (opening.NOWHERE, opening.IN_VAIN) == (NOWHERE, IN_VAIN)
+    assert (facility.NOWHERE, facility.IN_VAIN) == (NOWHERE, IN_VAIN)
 
 
 @pytest.mark.parametrize("amount", [1, 3])
