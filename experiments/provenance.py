@@ -1,14 +1,15 @@
 """What results were made by: a hash of the code that they hang on.
 
 The code of a part of the experiments is its module and all that this imports, and so on, lazily or not, from
-``experiments`` and ``rothko``; neither comments nor docstrings count, nor what only shows results (:data:`ASIDE`).
+``experiments`` and ``rothko``; neither comments nor docstrings count, nor what only shows results (:data:`ASIDE`), nor
+methods that are imported with all the others and not run by the part.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -23,19 +24,19 @@ ASIDE = (
 """Modules, with all below them, that change no result."""
 
 
-def code_of(module: str) -> str:
-    """A hash of what a module says and of all that it imports."""
-    said = "\n".join(f"{one}\n{_said(one)}" for one in sorted(reached(module)))
+def code_of(module: str, unused: Collection[str] = ()) -> str:
+    """A hash of what a module says and of all that it imports, without modules that it does not use."""
+    said = "\n".join(f"{one}\n{_said(one)}" for one in sorted(reached(module, unused)))
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
-def reached(module: str) -> set[str]:
-    """A module, what it imports, what these import, and so on."""
+def reached(module: str, unused: Collection[str] = ()) -> set[str]:
+    """A module, what it imports, what these import, and so on, short of modules that it does not use."""
     known: set[str] = set()
     left = [module]
     while left:
         one = left.pop()
-        if one not in known:
+        if one not in known and not _below(one, unused):
             known.add(one)
             left += imports(one)
     return known
@@ -44,7 +45,7 @@ def reached(module: str) -> set[str]:
 @cache
 def imports(module: str) -> tuple[str, ...]:
     """What a module of ours imports of ours, anywhere in it."""
-    return tuple(dict.fromkeys(one for one in _imports(module) if one != module and not _aside(one)))
+    return tuple(dict.fromkeys(one for one in _imports(module) if one != module and not _below(one, ASIDE)))
 
 
 def _imports(module: str) -> Iterator[str]:
@@ -57,8 +58,8 @@ def _imports(module: str) -> Iterator[str]:
                 yield inner if _path(inner) else node.module
 
 
-def _aside(module: str) -> bool:
-    return any(module == one or module.startswith(f"{one}.") for one in ASIDE)
+def _below(module: str, some: Collection[str]) -> bool:
+    return any(module == one or module.startswith(f"{one}.") for one in some)
 
 
 @cache

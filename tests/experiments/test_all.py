@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from experiments import __main__ as experiments
-from experiments import page, provenance, runs
+from experiments import curves, minimality, page, provenance, runs
 from experiments.parts import PARTS, Part
 
 
@@ -135,6 +135,17 @@ def test_results_hang_on_the_methods_that_they_are_about() -> None:
     assert "rothko.kernels.sets.records" in seen
     assert "rothko.sets.methods.cluster" in seen
     assert not any(one.startswith(("rothko.cli", "rothko.report", "experiments.sets_")) for one in seen)
+
+
+def test_results_do_not_hang_on_methods_that_are_not_run() -> None:
+    for part in PARTS.values():
+        seen = provenance.reached(part.module, part.unused)
+        assert set(part.unused) <= provenance.reached(part.module), "each is loaded, under the name it has"
+        assert not seen & set(part.unused)
+        assert provenance.code_of(part.module, part.unused) == part.code()
+    assert "rothko.methods.cluster.repair" in provenance.reached("experiments.refine", PARTS["refine"].unused)
+    assert curves.OPTIONS["cluster"] == {"cluster": {"effort": "fast"}}
+    assert "cluster" not in minimality.METHODS
 
 
 @pytest.mark.parametrize("name", PARTS)
