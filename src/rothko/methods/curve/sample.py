@@ -18,7 +18,9 @@ from rothko.methods.curve.curve import fields_for, pack_codes, sort_records
 SIGMAS = 6
 """By how many standard deviations more are drawn than are asked for, where not all draw in one place."""
 SPREAD = 4
-"""How many places of a hash there are for each record, where those are looked for that are there once."""
+"""How many places of a hash there are for each record, where those are looked for that are there once,"""
+LOOKS = 2
+"""and how often they are looked for, each time among those that are left."""
 
 Words = NDArray[np.uint64]
 Different = tuple[Words, NDArray[np.int64]]
@@ -83,13 +85,17 @@ def drawn(words: Words, times: NDArray[np.int64], bar: np.uint64, seed: int) -> 
 def in_question(words: Words, bar: np.uint64, seed: int) -> Words:
     """Some records without those that are surely there once, and have drawn more than a bar.
 
-    A hash tells nearly all that are there once, so that few are left to be sorted.
+    A hash tells nearly all that are there once, so that few are left to be sorted; of those that share a place with
+    others by chance, its next bits tell nearly all.
     """
-    none = np.zeros(words.shape[1], dtype=np.int64)
-    bits = max((SPREAD * words.shape[1]).bit_length(), 1)
-    place = (chances_of(words, none, 0) >> np.uint64(64 - bits)).astype(np.int64)
-    out = (np.bincount(place)[place] == 1) & (chances_of(words, none, seed) > bar)
-    return words[:, ~out]
+    chances = chances_of(words, np.zeros(words.shape[1], dtype=np.int64), seed)
+    left, near = np.arange(len(chances)), chances <= bar
+    for _ in range(LOOKS):
+        bits = max((SPREAD * len(left)).bit_length(), 1)
+        place = (chances[left] >> np.uint64(64 - bits)).astype(np.int64)
+        left = left[(np.bincount(place)[place] > 1) | near[left]]
+        chances <<= np.uint64(bits)
+    return words[:, left]
 
 
 def bar_for(size: int, rows: int, more: int = 1) -> np.uint64:
