@@ -31,8 +31,6 @@ ENDLESS = 1 << 30
 NEAR_WORTH, SMALL = 0.0005, 25_000
 """The share of the loss that a pass over near classes must gain for another one to follow, up to so many records: in
 larger tables, where it takes longer, the more."""
-SMALLEST = 10_000
-"""Tables of no more records are priced only where somebody gives time for it."""
 
 
 class Start(NamedTuple):
@@ -94,7 +92,7 @@ class Plan:
             steps=more * min(10.0, 3 * less, bearable),
         )
         worth, near_worth = 0.001 / more**2, NEAR_WORTH * max(1.0, rows / SMALL) / more**2
-        rounds, vain, near = more if rows > SMALLEST else 0, more, repair.passes
+        rounds, vain, near = more, more, repair.passes
         if seconds is not None:
             worth, near_worth, rounds, vain, near = 0.0, 0.0, ENDLESS, IN_VAIN, ENDLESS
         return cls(repair, more * 4_000 * min(1.0, less**1.5), worth, rounds, more * BLOCK, near, near_worth, vain)
