@@ -36,7 +36,7 @@ from rothko import flow
 from rothko.cli import main
 from rothko.engines.disk import run
 
-def to_be_killed(function):
+def to_be_ended(function, number):
     module, _, path = function.partition(":")
     *owner, name = path.split(".")
     at = importlib.import_module(module)
@@ -44,40 +44,41 @@ def to_be_killed(function):
         at = getattr(at, part)
     whole = getattr(at, name)
 
-    def killed(*args, **named):
-        whole(*args, **named)
-        os.kill(os.getpid(), signal.SIGKILL)
+    def ended(*args, **named):
+        found = whole(*args, **named)
+        signal.raise_signal(number)
+        return found
 
-    setattr(at, name, killed)
+    setattr(at, name, ended)
 
 for line in sys.stdin:
-    function, folder, *arguments = json.loads(line)
+    function, number, folder, *arguments = json.loads(line)
     child = os.fork()
     if child == 0:
         os.chdir(folder)
         told = os.open("told", os.O_WRONLY | os.O_CREAT)
         os.dup2(told, 1)
         os.dup2(told, 2)
-        to_be_killed(function)
+        to_be_ended(function, number)
         sys.argv = ["rothko", *arguments]
         main()
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Commands that are killed where a function ends, by a process of their own for each that is read."""
+"""Commands that get a signal where a function ends, in a process of their own for each that is read."""
 
 
 @pytest.fixture(scope="module")
-def killed_after() -> Iterator[Callable[..., int]]:
-    """Run a command in this folder, but for a kill where a function ends; the exit code."""
+def ended_after() -> Iterator[Callable[..., int]]:
+    """Run a command in this folder, with a signal where a function ends; the exit code."""
     command = [sys.executable, "-c", RUNS]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         says, hears = process.stdout, process.stdin
         assert says is not None
         assert hears is not None
 
-        def run(function: str, *arguments: str) -> int:
-            print(json.dumps([function, os.getcwd(), *arguments]), file=hears, flush=True)
+        def run(function: str, number: int, *arguments: str) -> int:
+            print(json.dumps([function, number, os.getcwd(), *arguments]), file=hears, flush=True)
             return int(says.readline())
 
         yield run
@@ -139,18 +140,25 @@ SURVEYED = ("survey", "survey for a sample")
 """Before anything is put where the release is to be."""
 
 
-@pytest.mark.parametrize("phase", PHASES)
-def test_a_run_that_is_killed_releases_nothing_and_the_next_start_cleans_up(
-    rothko: Rothko, people: pa.Table, killed_after: Callable[..., int], phase: str
-) -> None:
+def prepared(people: pa.Table, phase: str) -> tuple[str, str, str]:
+    """Write the table and the policy of a phase; its engine, its method and its function."""
     pq.write_table(people, "people.parquet")
     engine, method, function = PHASES[phase]
     policy = Path(f"{engine}.yaml").read_text()
     # What is counted is not divided further: all different records over both columns must fit.
     room = policy.replace(f"{FITS}", f"{ROWS // 2}") if method == "refine" else policy
     Path(f"{engine}.yaml").write_text(f"{room}method: {method}\n")
+    return engine, method, function
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_run_that_is_killed_releases_nothing_and_the_next_start_cleans_up(
+    rothko: Rothko, people: pa.Table, ended_after: Callable[..., int], phase: str
+) -> None:
+    engine, method, function = prepared(people, phase)
     recodes = method in ("mondrian", "refine")
-    assert killed_after(function, *arguments("people.parquet", engine)) == -signal.SIGKILL, Path("told").read_text()
+    ended = ended_after(function, signal.SIGKILL, *arguments("people.parquet", engine))
+    assert ended == -signal.SIGKILL, Path("told").read_text()
     assert len(os.listdir("spill")) == 1
     left = list(Path("out").iterdir())
     partial = [path for path in left if ".rothko-partial" in path.name]
@@ -166,6 +174,18 @@ def test_a_run_that_is_killed_releases_nothing_and_the_next_start_cleans_up(
     assert {*os.listdir("out")} == {"release.parquet", "release.certificate.json", *["release-recoding"] * recodes}
     if recodes:
         assert os.listdir("out/release-recoding") == ["recoding.json"]
+    assert os.listdir("spill") == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("phase", ["lay along the curve", "group by codes", "cluster a range", "recode"])
+def test_a_run_that_is_stopped_leaves_nothing(
+    people: pa.Table, ended_after: Callable[..., int], phase: str, number: int, code: int
+) -> None:
+    engine, _, function = prepared(people, phase)
+    assert ended_after(function, number, *arguments("people.parquet", engine)) == code
+    assert Path("told").read_text().endswith("Stopped; nothing was released.\n")
+    assert os.listdir("out") == []
     assert os.listdir("spill") == []
 
 
