@@ -165,6 +165,7 @@ FORMS = {
     "education.csv": HierarchySpec("csv", "education.csv"),
     "folder/education.tsv": HierarchySpec("csv", "folder/education.tsv"),
     "{mask: left}": HierarchySpec("mask", "left"),
+    "icd-10": HierarchySpec("icd-10"),
     "{intervals: [5, 10, 20]}": HierarchySpec("intervals", (5, 10, 20)),
     "{intervals: [0.5, 1]}": HierarchySpec("intervals", (0.5, 1)),
     "{breaks: [18, 40, 65]}": HierarchySpec("breaks", ((18, 40, 65),)),
@@ -200,7 +201,7 @@ def test_a_whole_file_name_mapping_is_shortened():
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("3", "a hierarchy is a file name, flat, auto or a mapping such as {mask: right}, not 3"),
+        ("3", "a hierarchy is a file name, flat, auto, icd-10 or a mapping such as {mask: right}, not 3"),
         ("mask", "'mask' needs a value; write {mask: right}"),
         ("{maks: right}", "unknown key 'maks'; did you mean 'mask'?"),
         ("{mask: up}", ".mask: must be right or left, not 'up'"),
@@ -239,7 +240,8 @@ def test_wrong_hierarchies(written, message):
 def test_wrong_hierarchy_in_python():
     with pytest.raises(PolicyError, match="'maks' is not a kind of hierarchy; did you mean 'mask'"):
         HierarchySpec("maks", "right")
-    with pytest.raises(PolicyError, match="flat and auto take no value"):
+    assert HierarchySpec.of("ICD10") == HierarchySpec("icd-10")
+    with pytest.raises(PolicyError, match="flat, auto and icd-10 take no value"):
         HierarchySpec("flat", 1)
 
 

@@ -14,6 +14,7 @@ import rothko as rk
 N = 400
 CELLS = random.Random(4)
 DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days=CELLS.randrange(900)) for _ in range(N)]
+DIAGNOSES = ["I21.4", "i21.0", "I219", "E11.40", "E11.41G", "E11.9 V", "D48.9", "D50", "G01*", "C7A.0", "U07.1!"]
 KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "whole numbers": (pa.array(CELLS.choices(range(60), k=N)), {}),
     "numbers": (pa.array([CELLS.choice([0.1, 2.5, -3.75, 1e10, float("nan")]) for _ in range(N)]), {}),
@@ -30,6 +31,9 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
                    {"type": "text", "hierarchy": {"mask": "right"}}),
     "mask left": (pa.array([f"{CELLS.randrange(9)}{CELLS.choice('ab')}" for _ in range(N)]),
                   {"hierarchy": {"mask": "left"}}),
+    "prefix": (pa.array([f"{CELLS.choice('ab')}{CELLS.randrange(3)}{CELLS.choice(('', '.1'))}" for _ in range(N)]),
+               {"hierarchy": {"prefix": [2, 1]}}),
+    "icd-10": (pa.array(CELLS.choices(DIAGNOSES, k=N)), {"hierarchy": "icd-10"}),
     "intervals": (pa.array(CELLS.choices(range(60), k=N)), {"hierarchy": {"intervals": [5, 20]}}),
     "breaks": (pa.array(CELLS.choices(range(60), k=N)), {"hierarchy": {"breaks": [18, 30, 45]}}),
     "periods": (pa.array(DAYS), {"hierarchy": {"dates": ["month", "quarter", "year", "decade"]}}),
@@ -58,7 +62,8 @@ def new_rows(kind: str, table: pa.Table) -> pa.Table:
     others: dict[str, list[Any]] = {
         "whole numbers": [-5, 99], "numbers": [7.25, -1e9], "dates": [datetime.date(2031, 3, 4)],
         "labels": ["unheard of"], "ordinal": ["unheard of"], "flat": ["unheard of"], "auto": [-1, 99],
-        "mask right": ["5399", "88"], "mask left": ["xx"], "intervals": [7, 99], "breaks": [-4, 99],
+        "mask right": ["5399", "88"], "prefix": ["a0.7", "b1x"], "icd-10": ["I21.48", "d45", "x"],
+        "mask left": ["xx"], "intervals": [7, 99], "breaks": [-4, 99],
         "periods": [datetime.date(2020, 5, 30), datetime.date(2031, 3, 4)], "tree": ["Oslo", "unheard of"],
         "auto text": ["B", "ca"], "decimals": [decimal.Decimal("-1.125"), decimal.Decimal("3.001")],
     }  # fmt: skip

@@ -27,7 +27,7 @@ File = Annotated[Path, typer.Argument(help="A hierarchy: lines (.csv) or a tree 
 Asked = Annotated[
     str | None,
     typer.Option(
-        "--hierarchy", help="Another one than the policy's: auto, flat, '{prefix: [3, 1]}'.", show_default=False
+        "--hierarchy", help="Another one than the policy's: auto, flat, icd-10, '{prefix: [3, 1]}'.", show_default=False
     ),
 ]
 
@@ -69,6 +69,8 @@ def show(
         return
     for line in drawn(hierarchy, records, everything=everything):
         console.out.print(line, markup=False, highlight=False, soft_wrap=True)
+    if column is not None:
+        _tell_lacking(found)
 
 
 @hierarchies.command("export")
@@ -103,6 +105,7 @@ def export(
         console.json({"path": out, **_counts(found.hierarchy)}, "hierarchy export")
     else:
         console.out.print(f"{_size(found.hierarchy)}: {out}", markup=False)
+    _tell_lacking(found)
 
 
 @hierarchies.command("check")
@@ -229,6 +232,18 @@ def _fits(hierarchy: Hierarchy, data: str, column: str | None, policy: Path | No
             values=absent,
         )
     return found
+
+
+def _tell_lacking(found: Found) -> None:
+    """Values that have no place: a release is refused until they have one."""
+    from rothko.cli import console
+
+    if lacking := len(found.without_leaf):
+        console.err.print(
+            f"{lacking:,} of {len(found.values):,} distinct values of the column have no leaf, and no release is made "
+            "until they have: export the hierarchy and add them, or correct them.",
+            markup=False,
+        )
 
 
 def _levels(hierarchy: Hierarchy) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rothko.data.domain import Domain, Sensitive
 from rothko.data.exact import apart
 from rothko.data.hierarchy.hierarchy import Hierarchy
+from rothko.data.hierarchy.icd10 import by_chapter, refuse_others
 from rothko.data.line import Kind, Line, as_text
 from rothko.data.schema import Column, Model, PlainColumn, Schema
 from rothko.data.typed import read_as_stored
@@ -311,6 +312,8 @@ def _tree_line(
     """A line along a hierarchy, and the code of each distinct value on it."""
     texts = as_text(values)
     hierarchy = build_hierarchy(name, values, texts, counts, spec)
+    if spec.hierarchy is not None and spec.hierarchy.kind == "icd-10":
+        refuse_others(texts, column=name)
     tree = hierarchy.restrict(texts, column=name, missing=missing)
     where = pc.index_in(texts, value_set=tree.leaves).to_numpy(zero_copy_only=False)
     back = np.empty(len(where), dtype=np.int64)
@@ -343,6 +346,7 @@ def build_hierarchy(name: str, values: pa.Array, texts: pa.Array, counts: NDArra
         "auto": lambda: Hierarchy.auto(texts, counts),
         "mask": lambda: Hierarchy.mask(texts, side=value),
         "prefix": lambda: Hierarchy.prefix(texts, lengths=value),
+        "icd-10": lambda: by_chapter(texts),
         "intervals": lambda: Hierarchy.intervals(numeric("intervals"), widths=value),
         "breaks": lambda: Hierarchy.intervals(numeric("breaks"), breaks=value),
         "dates": lambda: Hierarchy.dates(temporal(), levels=value),

@@ -206,7 +206,7 @@ def written_as_text(policy: Schema) -> set[str]:
         for name in policy.quasi_identifiers
         if (column := policy.columns[name]).type == "text"
         or column.order is not None
-        or (column.hierarchy is not None and column.hierarchy.kind in ("csv", "tree", "mask", "prefix"))
+        or (column.hierarchy is not None and column.hierarchy.kind in ("csv", "tree", "mask", "prefix", "icd-10"))
     }
 
 

@@ -20,9 +20,11 @@ from rothko.data.typed import typed_column
 from rothko.errors import PolicyError
 from rothko.mistakes import hint
 from rothko.policy.asked import AnyPolicy
+from rothko.policy.code_systems import grouped, system_of
 from rothko.policy.column import Column
 from rothko.policy.draft import as_policy, draft
 from rothko.policy.opened import opened
+from rothko.privacy import KAnonymity
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +74,17 @@ def hierarchy_of(
     policy
         What says how the column is read and generalised; without one, what :func:`rothko.policy.draft.draft` proposes.
     asked
-        Another hierarchy than the policy's, or one that is there. Where there is none at all, ``auto``.
+        Another hierarchy than the policy's, or one that is there. Where there is none at all, that of the system of
+        codes that the values are of; else ``auto``.
     """
     known = draft(data, csv=csv).policy if policy is None else as_policy(policy)
     if column not in known.columns:
         raise PolicyError(f"There is no column {column!r}; {hint(column, known.columns)}")
     before = known.columns[column]
-    spec = asked if isinstance(asked, HierarchySpec) else before.hierarchy or HierarchySpec("auto")
-    about = Column(role="quasi-identifier", type=before.type, hierarchy=spec)
-    known = known.but(columns={**known.columns, column: about})
+    given = asked if isinstance(asked, HierarchySpec) else before.hierarchy
+    about = Column(role="quasi-identifier", type=before.type, hierarchy=given or HierarchySpec("auto"))
+    # What is asked of a sensitive column would not fit a quasi-identifier, and is not asked here.
+    known = known.but(columns={**known.columns, column: about}, privacy=(KAnonymity(k=2),), workload=())
     source = opened(data, known, csv=csv)
     as_it_is = written_as_text(known) & {column}
     typed = typed_column(column, source.read([column], as_text=as_it_is)[column], known)
@@ -90,4 +94,7 @@ def hierarchy_of(
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
     if isinstance(asked, Hierarchy):
         return Found(asked, texts, counts)
+    system = system_of(column, texts) if given is None and pa.types.is_string(values.type) else None
+    if system is not None and (of_codes := grouped(system, texts)):
+        about = Column(role="quasi-identifier", type=before.type, hierarchy=of_codes[0])
     return Found(build_hierarchy(column, values, texts, counts, about), texts, counts)

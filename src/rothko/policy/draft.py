@@ -40,7 +40,7 @@ from rothko.policy.appearance import (
     look_at_all,
     role_of,
 )
-from rothko.policy.code_systems import levels, system_of
+from rothko.policy.code_systems import all_diagnoses, grouped, system_of
 from rothko.policy.column import Column
 from rothko.policy.column_names import NUMBER_OF_A_PERSON, POSTAL, named
 from rothko.policy.confirm import confirmed
@@ -268,11 +268,9 @@ def _generalised(look: Look, read_as: str) -> tuple[dict[str, Any], str]:
     distinct = len(look.values)
     texts = as_text(look.values)
     system = system_of(look.called, texts) if look.kind == "text" or look.whole else None
-    if system is not None and (kept := levels(system, texts)):
-        return {
-            "type": "text",
-            "hierarchy": {"prefix": kept},
-        }, f"; {system.title} codes, grouped by their first characters"
+    if system is not None and (found := grouped(system, texts)):
+        hierarchy, said_of_it = found
+        return {"type": "text", "hierarchy": hierarchy}, f"; {said_of_it}"
     if look.kind == "text":
         postal = bool(named(POSTAL, look.called))
         longest = pc.max(pc.utf8_length(look.values)).as_py() or 0
@@ -328,6 +326,8 @@ def _propose(
             given = {"type": read_as}
         if role is Role.SENSITIVE and look.folds:
             given, how = {"fold": True}, "; values that differ in case, blanks or Unicode form alone count as one"
+        if role is Role.SENSITIVE and look.kind == "text" and all_diagnoses(look.called, look.values):
+            how += "; ICD-10 codes, which 'hierarchy: icd-10' groups where they are a quasi-identifier"
         how += f"; {doubt}" if doubt else ""
         ask = "" if role is Role.IDENTIFIER else spelled.asks.get(look.name, "")
         how += f"; {ask}" if ask else ""

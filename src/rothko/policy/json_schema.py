@@ -6,7 +6,7 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic import TypeAdapter
 
-from rothko.data.hierarchy.spec import EXAMPLES, DateUnit, HierarchySpec
+from rothko.data.hierarchy.spec import EXAMPLES, WORDS, DateUnit, HierarchySpec
 from rothko.data.schema import Role
 from rothko.policy.entries import engines, is_needed, methods, parameters_of, requirements, tasks
 from rothko.policy.suppression import Becomes
@@ -127,9 +127,9 @@ def _hierarchy_schema() -> dict[str, Any]:
         "encoding": {"type": "string"},
     }
     return {
-        "description": "how the values are generalised: a csv file, flat, auto, or one of the forms",
+        "description": "how the values are generalised: a csv file, flat, auto, icd-10, or one of the forms",
         "anyOf": [
-            {"enum": ["flat", "auto", None]},
+            {"enum": [*WORDS, None]},
             {"type": "string", "minLength": 1, "not": {"enum": list(EXAMPLES)}, "description": "a csv file"},
             {"type": "object", "properties": csv, "required": ["csv"], "additionalProperties": False},
             *(

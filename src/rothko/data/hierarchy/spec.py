@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -17,6 +18,8 @@ from typing import Any, Literal, Self, get_args
 
 from rothko.mistakes import KeyPath, MistakeError, hint, show
 
+WORDS = ("flat", "auto", "icd-10")
+"""Kinds that take no value."""
 DateUnit = Literal["day", "month", "quarter", "year", "decade"]
 
 
@@ -30,6 +33,7 @@ class HierarchySpec:
     csv         ``education.csv`` or ``{csv: …}``           the path as written; open :attr:`file`
     flat        ``flat``                                    None: a value, or all of them
     auto        ``auto``                                    None: made from the data
+    icd-10      ``icd-10``                                  None: categories and chapters of codes
     mask        ``{mask: right}``                           the side that is masked first
     prefix      ``{prefix: [3, 1]}``                        characters kept, falling
     intervals   ``{intervals: [5, 10, 20]}``                widths, rising
@@ -74,21 +78,24 @@ class HierarchySpec:
         if isinstance(written, PathLike):
             return cls("csv", fspath(written))
         if isinstance(written, str):
-            if written in ("flat", "auto"):
+            if written in WORDS:
                 return cls(written)
+            if re.fullmatch("icd[-_ ]?10", written, re.IGNORECASE):
+                return cls("icd-10")
             if written in _FORMS and written != "csv":
                 raise MistakeError(f"{written!r} needs a value; write {EXAMPLES[written]}")
             return cls("csv", written)
         if not isinstance(written, Mapping) or not written:
             raise MistakeError(
-                f"a hierarchy is a file name, flat, auto or a mapping such as {{mask: right}}, not {show(written)}"
+                "a hierarchy is a file name, flat, auto, icd-10 or a mapping such as {mask: right}, "
+                f"not {show(written)}"
             )
         kind, options = _form(written)
         return cls(kind, written[kind], **options)
 
     def short(self) -> Any:
         """Write the shortest form that :meth:`of` understands as this."""
-        if self.kind in ("flat", "auto"):
+        if self.kind in WORDS:
             return self.kind
         if self.kind == "csv":
             options = {f.name: getattr(self, f.name) for f in fields(self)[2:4] if getattr(self, f.name) != f.default}
@@ -129,7 +136,7 @@ def _form(written: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def _nothing(value: Any) -> None:
     if value is not None:
-        raise MistakeError(f"flat and auto take no value, not {show(value)}")
+        raise MistakeError(f"flat, auto and icd-10 take no value, not {show(value)}")
 
 
 def _path(value: Any) -> str:
@@ -235,6 +242,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "csv": _path,
     "flat": _nothing,
     "auto": _nothing,
+    "icd-10": _nothing,
     "mask": _side,
     "prefix": _lengths,
     "intervals": _widths,

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rothko.data.exact import held, is_exact
+from rothko.data.hierarchy.icd10 import CODE
 from rothko.data.line import Kind, as_text
 from rothko.errors import PolicyError
 from rothko.policy.column import Column
@@ -75,9 +76,11 @@ def part_of(attribute: Attribute, spec: Column, missing: Sequence[str]) -> str:
 def _check(attribute: Attribute, spec: Column) -> None:
     """Refuse what the databases do not understand alike."""
     kind = attribute.type
-    masked = spec.hierarchy is not None and spec.hierarchy.kind == "mask"
-    if masked and not any(alike(kind) for alike in WRITTEN_ALIKE):
-        raise PolicyError(f"Column {attribute.name!r} masks values of type {kind}, whose text is not the same in SQL.")
+    by_text = spec.hierarchy is not None and spec.hierarchy.kind in ("mask", "prefix", "icd-10")
+    if by_text and not any(alike(kind) for alike in WRITTEN_ALIKE):
+        raise PolicyError(
+            f"Column {attribute.name!r} groups values of type {kind} by their text, which is not the same in SQL."
+        )
     if (pa.types.is_timestamp(kind) or pa.types.is_time(kind)) and kind.unit == "ns":
         raise PolicyError(f"Column {attribute.name!r} holds {kind}, and SQL has no nanoseconds; use microseconds.")
 
@@ -133,6 +136,8 @@ def _of_tree(attribute: Attribute, value: str, spec: Column) -> Iterator[tuple[s
         yield from _listed([leaf for leaf, _ in leaves], np.array([part for _, part in leaves]), value, attribute.type)
         return
     rules: dict[str, Callable[[str], str]] = {
+        "prefix": lambda label: _begins(label, f"CAST({value} AS VARCHAR)"),
+        "icd-10": lambda label: _of_icd10(label, f"CAST({value} AS VARCHAR)"),
         "mask": lambda label: _masked(label, value, str(spec.hierarchy and spec.hierarchy.value)),
         "intervals": lambda label: _between(label, value, attribute.type),
         "breaks": lambda label: _between(label, value, attribute.type),
@@ -187,6 +192,26 @@ def _masked(label: str, value: str, side: str) -> str:
         return f"{text} = {literal(label)}"
     end = "left" if side == "right" else "right"
     return f"(length({text}) = {len(label)} AND {end}({text}, {len(bare)}) = {literal(bare)})"
+
+
+def _begins(label: str, value: str) -> str:
+    """A node of texts that begin alike, or a text by itself."""
+    if not label.endswith("*"):
+        return f"{value} = {literal(label)}"
+    return f"left({value}, {len(label) - 1}) = {literal(label[:-1])}"
+
+
+def _of_icd10(label: str, value: str) -> str:
+    """A chapter, ten categories, one, a part of one, or a code by itself."""
+    bare = f"replace(replace(upper({value}), '.', ''), ' ', '')"
+    if found := re.fullmatch(r"([A-Z]\d)\d-([A-Z]\d)\d", label):
+        wanted = f"""left({bare}, 2) COLLATE "C" BETWEEN {literal(found[1])} AND {literal(found[2])}"""
+    elif found := re.fullmatch(r"([A-Z]\d[\dAB])\.(\d?)-", label):
+        begins = found[1] + found[2]
+        wanted = f"left({bare}, {len(begins)}) = {literal(begins)}"
+    else:
+        return f"{value} = {literal(label)}"
+    return f"({value} ~ {literal(CODE)} AND {wanted})"
 
 
 def _between(label: str, value: str, kind: pa.DataType) -> str:

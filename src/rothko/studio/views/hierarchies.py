@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
+from rothko.data.hierarchy.spec import WORDS
 from rothko.data.schema import Role
 from rothko.errors import InputError
 from rothko.policy.column import Column
@@ -27,6 +28,7 @@ KINDS = {
     "flat": "flat: a value, or nothing",
     "mask": "mask: fewer characters",
     "prefix": "prefix: first characters",
+    "icd-10": "icd-10: categories and chapters",
     "intervals": "intervals: widths",
     "breaks": "intervals: breaks",
     "dates": "dates: units",
@@ -241,7 +243,7 @@ def change(desk: Desk, given: Given) -> Fragments:
         told["order"] = tuple(part.strip() for part in written.split(",") if part.strip())
     elif kind == "tree":
         told["hierarchy"] = before.hierarchy
-    elif kind in ("auto", "flat"):
+    elif kind in WORDS:
         told["hierarchy"] = kind
     elif kind != "line":
         inner: Any = written or "right" if kind == "mask" else read_value(f"[{written}]", where=f"the {kind} of {name}")
