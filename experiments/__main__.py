@@ -80,7 +80,8 @@ def run(parts: Sequence[Part], asked: argparse.Namespace) -> None:
         waiting = list(todo[part.name])
 
         def keep(results: Results, part: Part = part, by: dict[str, str] = by, waiting: list[str] = waiting) -> None:
-            save(results | {"ran": dict.fromkeys(results["figures"], by)}, part.saved(asked.out))
+            made = {"ran": dict.fromkeys(results["figures"], by), "code": {by["code"]: part.modules()}}
+            save(results | made, part.saved(asked.out))
             for figure in [one for one in waiting if one in results["figures"]]:
                 waiting.remove(figure)
                 left.remove(f"{part.name} {figure}")

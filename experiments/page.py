@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments import claims, minimality
 from experiments.parts import PARTS, Part
+from experiments.provenance import differing
 from experiments.runs import KEPT, Results, read
 
 Row = Mapping[str, Any]
@@ -71,6 +72,8 @@ def refresh(part: Part, results: Results, docs: Path) -> None:
         kept["figures"] = saved.get("figures", {}) | results["figures"]
         table = minimality.table(kept)
     kept |= {name: saved.get(name, {}) | results.get(name, {}) for name in KEPT if name != "figures"}
+    shown = {by["code"] for by in kept["ran"].values()}
+    kept["code"] = {code: modules for code, modules in kept["code"].items() if code in shown}
     draw(part, results, docs / "figures")
     if part.name == "survey":
         _rewrite(docs, pictures(part, kept["ran"]), "figures of survey")
@@ -154,14 +157,17 @@ def by_code(ran: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str], list[
 
 
 def compared(docs: Path) -> str:
-    """Whether the code that there is now made the figures of the page, part by part."""
+    """Whether the code that there is now made the figures of the page, part by part, and what differs where not."""
     lines = []
     for name, part in PARTS.items():
-        now, told = part.code(), []
-        for (code, date), some in by_code(read(saved_claims(name, docs)).get("ran", {})).items():
+        saved, now = read(saved_claims(name, docs)), part.code()
+        told, others = [], []
+        for (code, date), some in by_code(saved.get("ran", {})).items():
             which = "all" if len(some) == len(part.figures) else ", ".join(some)
             told.append(f"{which} {'by this code' if code == now else f'by other code, {code}'} on {date}")
-        lines.append(f"{name:<11} {now}  {'; '.join(told)}")
+            if code != now and code in saved.get("code", {}):
+                others.append(f"{'':<11} {code} differs in {', '.join(differing(part.modules(), saved['code'][code]))}")
+        lines += [f"{name:<11} {now}  {'; '.join(told)}", *others]
     return "\n".join(lines)
 
 

@@ -23,7 +23,7 @@ from experiments import (
 )
 from experiments.claims import Claim
 from experiments.protocol import Settings
-from experiments.provenance import code_of
+from experiments.provenance import code_of, modules_of
 from experiments.runs import Keep, Results, read
 from rothko.warm import warm
 
@@ -57,6 +57,10 @@ class Part:
     def code(self) -> str:
         """A hash of what its results hang on."""
         return code_of(self.module, self.unused)
+
+    def modules(self) -> dict[str, str]:
+        """What its results hang on, a hash of each module."""
+        return modules_of(self.module, self.unused)
 
     def results(self, folder: Path) -> Results:
         """Its results as they were saved, with the column of Top-Down Specialization where that was run, too."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -26,8 +26,21 @@ ASIDE = (
 
 def code_of(module: str, unused: Collection[str] = ()) -> str:
     """A hash of what a module says and of all that it imports, without modules that it does not use."""
-    said = "\n".join(f"{one}\n{_said(one)}" for one in sorted(reached(module, unused)))
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    return _hashed("\n".join(f"{one}\n{_said(one)}" for one in sorted(reached(module, unused))))
+
+
+def modules_of(module: str, unused: Collection[str] = ()) -> dict[str, str]:
+    """The same by module: a hash of what each of them says."""
+    return {one: _hashed(_said(one)) for one in sorted(reached(module, unused))}
+
+
+def differing(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
+    """The modules that are not what they were, with those that came or went."""
+    return sorted(one for one in now.keys() | then.keys() if now.get(one) != then.get(one))
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def reached(module: str, unused: Collection[str] = ()) -> set[str]:

@@ -18,8 +18,9 @@ Results = dict[str, Any]
 Keep = Callable[[Results], object]
 Show = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
-KEPT = ("figures", "seconds", "ran")
-"""What results have of each figure: what it found, how long it took, and what code found it."""
+KEPT = ("figures", "seconds", "ran", "code")
+"""What results have of each figure: what it found, how long it took, and what code found it; and the modules of
+each code."""
 OFTEN = 60.0
 """Seconds between two lines about a figure where nobody looks on."""
 

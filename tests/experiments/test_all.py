@@ -28,6 +28,7 @@ class Counted:
         self.ran: list[str] = []
         self.code = "one"
         monkeypatch.setattr(Part, "code", lambda _: self.code)
+        monkeypatch.setattr(Part, "modules", lambda _: {"experiments.little": self.code})
         self.part = Part("little", "", "", ("1", "2"), lambda asked: Little(asked.data, asked.much), self.run)
         self.folder = folder
 
@@ -61,6 +62,7 @@ def test_what_was_run_is_not_run_again(
     assert little.go(tmp_path) == ["1", "2"]
     kept = runs.read(tmp_path / "little.json")
     assert {by["code"] for by in kept["ran"].values()} == {"two"}
+    assert kept["code"]["two"] == {"experiments.little": "two"}
     assert little.go(tmp_path, much=2) == ["1", "2"]
     assert runs.read(tmp_path / "little-before.json")["settings"]["much"] == 1, "results with other settings stay"
 
@@ -165,10 +167,12 @@ def test_who_reads_the_page_can_ask_whether_this_code_made_it(
     ran = {figure: {"code": "now-scale", "date": "2026-01-02"} for figure in PARTS["scale"].figures}
     runs.save({"settings": {}, "ran": ran}, page.saved_claims("scale", tmp_path))
     ran = {"1": {"code": "now-refine", "date": "2026-01-02"}, "2": {"code": "then", "date": "2026-01-01"}}
-    runs.save({"settings": {}, "ran": ran}, page.saved_claims("refine", tmp_path))
+    then = PARTS["refine"].modules() | {"rothko.data.line": "then", "rothko.gone": "then"}
+    runs.save({"settings": {}, "ran": ran, "code": {"then": then}}, page.saved_claims("refine", tmp_path))
     experiments.main(["code"])
     told = capsys.readouterr().out.splitlines()
     assert "scale       now-scale  all by this code on 2026-01-02" in told
     refined = "1 by this code on 2026-01-02; 2 by other code, then on 2026-01-01"
     assert f"refine      now-refine  {refined}" in told
-    assert len(told) == len(PARTS)
+    assert "            then differs in rothko.data.line, rothko.gone" in told
+    assert len(told) == len(PARTS) + 1
