@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from rothko.data.schema import Role
 from rothko.policy.policy import Policy
+from rothko.report.painting import chosen_sides
+from rothko.report.released import read_release
 from rothko.studio.desk import REMEMBERED, Desk
 from rothko.studio.views import VIEWS
 from rothko.studio.views.start import files_below
@@ -182,6 +185,15 @@ def test_kinds_of_hierarchies(studio: Client, given: dict[str, str], told: str) 
     assert "need numbers" in studio.shows("hierarchies", "need numbers")  # zips are texts here
 
 
+def test_labels_in_an_order_are_shown_in_it(studio: Client) -> None:
+    order = ["none", "primary", "secondary", "vocational", "bachelor", "master", "doctorate"]
+    studio.done("hierarchies/set", column="education", kind="order", value=", ".join(order), weight="1")
+    studio.done("hierarchies/look", column="education")
+    studio.shows("hierarchies", "7 values lie on a line")
+    page = studio.http.get("/part/hierarchies/tree").text
+    assert re.findall(r'data-node="([^"]+)"', page) == order
+
+
 def test_trees_that_cannot_be(studio: Client) -> None:
     studio.done("hierarchies/look", column="sex")
     studio.shows("hierarchies", "2 values lie on a line")
@@ -242,6 +254,27 @@ def test_nothing_is_saved_where_nothing_may_be(studio: Client, ward: Path, monke
     assert "nothing is saved" in studio.http.get("/take-away").text
 
 
+def test_another_k_is_painted_over_the_same_columns(studio: Client) -> None:
+    """Where others would be chosen for it alone."""
+    studio.done("roles/agree", column="*")
+    studio.done("purpose/how", method="mondrian", publish="range")
+    assert studio.made().error is None
+    studio.done("result/if", k=150)
+    studio.until(lambda: not studio.desk.makes_now)
+    now, other = (read_release(run.release) for run in studio.desk.runs[-2:])
+    assert chosen_sides(now, None, None) != chosen_sides(other, None, None)
+
+    def painted(part: str) -> set[str]:
+        page: str = studio.until(
+            lambda: found if "hung" in (found := studio.http.get(f"/part/result/{part}").text) else ""
+        )
+        return {
+            side.split()[0] for told in re.findall("<title>([^<]*)</title>", page) for side in told.split(" · ")[:2]
+        }
+
+    assert painted("painting") == painted("whatif") == {"zip", "education"}
+
+
 def test_another_table_leaves_nothing_of_the_one_before(studio: Client) -> None:
     studio.done("roles/agree", column="*")
     studio.done("requirements/set", at=0, name="k-anonymity", k=1000)
@@ -294,7 +327,14 @@ def test_k_above_the_number_of_records(studio: Client) -> None:
 
 def test_a_text_that_is_not_utf8_is_told_of_in_words_of_the_page(shared: Client) -> None:
     rows = "\n".join(f"Müller{i};1,{60 + i % 40};0{1000 + i % 9};Grippe" for i in range(60))
-    shared.drop("leute.csv", f"Name;Größe;PLZ;Krankheit\n{rows}\n".encode("latin-1"))
+    content = f"Name;Größe;PLZ;Krankheit\n{rows}\n"
+    shared.drop("leute.csv", content.encode("latin-1"))
+    shared.looked()
+    shown = shared.shows("open", "is not UTF-8")
+    assert "is read as cp1252; if letters look wrong, name what it is with “Encoding”" in shown
+    assert "Größe" in shown
+    assert shared.desk.policy.input.encoding == "cp1252"
+    shared.drop("leute.csv", content.encode("latin-1") + b"x;1,5;01000;\x81\n")  # which is nothing in cp1252
     shared.until(lambda: shared.desk.open_error)
     assert "“Encoding”: latin-1" in str(shared.desk.open_error)
     shared.done("open/read", encoding="latin-1")

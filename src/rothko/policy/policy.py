@@ -432,7 +432,7 @@ class Policy(BaseModel):
         return hashlib.sha256(json.dumps(self._document(), separators=(",", ":")).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return self.digest == other.digest if isinstance(other, Policy) else NotImplemented
+        return self is other or self.digest == other.digest if isinstance(other, Policy) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.digest)

@@ -79,7 +79,7 @@ class Spelling:
 
 def read_spelled(data: Any, csv: CsvOptions | None, missing: Sequence[str]) -> Spelling:
     """Read a table and find how it is written."""
-    said, notes = _encoded(data, csv or CsvOptions())
+    said, notes = encoded(data, csv or CsvOptions())
     asks: dict[str, str] = {}
     source = open_source(data, csv=said)
     table = _read(source)
@@ -157,7 +157,7 @@ def _read(source: Source) -> pa.Table:
     return table.select(source.names)
 
 
-def _encoded(data: Any, said: CsvOptions) -> tuple[CsvOptions, list[str]]:
+def encoded(data: Any, said: CsvOptions) -> tuple[CsvOptions, list[str]]:
     """How a text file is read, with its encoding where it is not UTF-8; what is guessed is told."""
     at = files_named(data)
     paths = () if at is None or said.encoding is not None else paths_at(at)

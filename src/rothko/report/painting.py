@@ -91,7 +91,7 @@ def paint(
         Where the classes lie, where that was read already.
     """
     spans = all_spans(released) if spans is None else spans
-    x, y = _sides(released, spans, x, y)
+    x, y = chosen_sides(released, x, y, spans=spans)
     fields, sides = _laid(released, spans, x, y)
     value, legend = _coloured(released, fields, "size" if by == "density" and sides == NO_SIDES else by)
     cells = []
@@ -117,7 +117,7 @@ def classes_painted(released: Released, at: int, *, x: str | None = None, y: str
         The place of the rectangle among the cells of the painting.
     """
     spans = all_spans(released)
-    x, y = _sides(released, spans, x, y)
+    x, y = chosen_sides(released, x, y, spans=spans)
     fields, _ = _laid(released, spans, x, y)
     order = _painted(fields)
     columns = [column for name in (x, y) if name is not None for column in released.shown[name]]
@@ -144,10 +144,11 @@ def _painted(fields: _Fields) -> NDArray[np.int64]:
     return np.argsort(-_area(fields), kind="stable")
 
 
-def _sides(
-    released: Released, spans: Mapping[str, Spans | None], x: str | None, y: str | None
+def chosen_sides(
+    released: Released, x: str | None, y: str | None, *, spans: Mapping[str, Spans | None] | None = None
 ) -> tuple[str, str | None]:
-    """The quasi-identifiers of both sides; one alone where there is no other."""
+    """The quasi-identifiers of both sides, chosen where they are not given; one alone where there is no other."""
+    spans = all_spans(released) if spans is None else spans
     for asked in (x, y):
         if asked is not None and asked not in spans:
             raise PolicyError(f"{asked!r} is no quasi-identifier of the release; {nearest(asked, list(spans))}")

@@ -21,13 +21,16 @@ from rothko.data.line import as_text
 from rothko.data.schema import Role
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.open import open_source
+from rothko.data.source.source import Source
 from rothko.data.typed import read_as
 from rothko.errors import InputError, RothkoError
 from rothko.metrics.uniqueness import class_sizes, unique_share
 from rothko.policy.column import Column
 from rothko.policy.draft import Draft, Proposal, draft
+from rothko.policy.input import InputForm
 from rothko.policy.opened import opened
 from rothko.policy.policy import Policy
+from rothko.policy.spelling import encoded
 from rothko.release.check import check
 from rothko.release.verify import Finding
 from rothko.studio.jobs import Telling
@@ -108,14 +111,29 @@ def ready(telling: Telling) -> None:
 
 
 def sample(telling: Telling, *, data: Any, csv: CsvOptions | None = None) -> Seen:
-    """Look at the first records."""
+    """Look at the first records; where they are not UTF-8, in the encoding that the draft of all of them takes."""
+    try:
+        source, first = _first(data, csv)
+    except InputError:
+        read, _ = encoded(data, csv or CsvOptions())
+        if read.encoding is None or read == csv:
+            raise
+        source, first = _first(data, read)
+        found = draft(first)
+        form = InputForm.of(replace(found.policy.input.options(), encoding=read.encoding))
+        found = replace(found, policy=found.policy.but(input=form))
+    else:
+        found = draft(first)
+    return _seen(source.label, first, found, exact=False, records=source.rows)
+
+
+def _first(data: Any, csv: CsvOptions | None) -> tuple[Source, pa.Table]:
     source = open_source(data, csv=csv)
     first = source.peek(source.names, rows=SAMPLE)
     if first is None:
         source.read()  # which says what is wrong
         raise InputError(f"{source.label} has columns but no records.")
-    first = first.slice(0, SAMPLE)
-    return _seen(source.label, first, draft(first), exact=False, records=source.rows)
+    return source, first.slice(0, SAMPLE)
 
 
 def whole(telling: Telling, *, data: Any, csv: CsvOptions | None = None) -> Seen:

@@ -18,7 +18,7 @@ from rothko.metrics.risk import THRESHOLD, risk
 from rothko.policy.policy import Policy
 from rothko.release.verify import open_table, with_long_lines
 from rothko.report import page, public, report, steward
-from rothko.report.painting import classes_painted, paint
+from rothko.report.painting import chosen_sides, classes_painted, paint
 from rothko.report.released import Released, find_release, read_release
 from rothko.report.report import Drawn
 from rothko.report.steward import look_before, needed
@@ -66,17 +66,23 @@ def told(telling: Telling, *, release: Path) -> dict[str, str]:
     return {name: "".join(block.text for block in blocks) for name, blocks in (*inner.items(), ("lost", lost))}
 
 
-def painting(telling: Telling, *, release: Path, x: str | None, y: str | None, by: str, name: str) -> str:
+def painting(
+    telling: Telling, *, release: Path, x: str | None, y: str | None, by: str, name: str, like: Path | None = None
+) -> str:
     """The painting over two columns, as HTML.
 
     Parameters
     ----------
     name
         What tells it from other paintings on the page.
+    like
+        The release beside it: what is not chosen is chosen as for that one.
     """
     from dataclasses import replace
 
     target = None if by in MEANINGS else by
+    if like is not None:
+        x, y = chosen_sides(_released(like), x, y)
     found = paint(_released(release, target), x=x, y=y, by="target" if target else by)
     return page.hung(replace(found, name=name)).text
 

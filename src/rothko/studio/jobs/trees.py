@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rothko.data.hierarchy.hierarchy import Hierarchy
@@ -38,10 +40,12 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A tree over the values of a column."""
+    """A tree over the values of a column; packed, for the server takes it in while it answers, and shows some of it."""
 
-    hierarchy: Hierarchy
-    records: tuple[int, ...]
+    labels: pa.Array
+    """One per node, the root first; breadth first, as those of a hierarchy."""
+    parents: NDArray[np.int32]
+    records: NDArray[np.int64]
     """Below each node, and at it."""
     levels: tuple[Level, ...]
     """From the values themselves up to the root."""
@@ -54,6 +58,29 @@ class Seen:
     values: tuple[str, ...]
     """The first values in their order."""
     distinct: int
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """The tree itself, unpacked."""
+        return Hierarchy(tuple(self.labels.to_pylist()), self.parents)
+
+    def place(self, label: str) -> int:
+        """The node of a label; below 0 where there is none."""
+        return int(pc.index(self.labels, label).as_py())
+
+    def label(self, node: int) -> str:
+        """The label of a node."""
+        return str(self.labels[node].as_py())
+
+    def below(self, node: int) -> range:
+        """The children of a node, which lie side by side."""
+        return range(*np.searchsorted(self.parents, np.array([node, node + 1], self.parents.dtype)).tolist())
+
+    def groups(self, most: int) -> list[str]:
+        """Labels that something stands below, or can: the root first."""
+        above = self.parents[1:]
+        nodes = above[np.flatnonzero(np.diff(above, prepend=-1))][:most]
+        return list(dict.fromkeys(["*", *self.labels.take(pa.array(nodes)).to_pylist()]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +113,9 @@ def hierarchy(telling: Telling, *, data: Any, policy: Policy, column: str, csv: 
     if spec.hierarchy is not None and not lacking:
         levels = tuple(_levels(found, data, policy, column, csv))
     return Seen(
-        found.hierarchy,
-        tuple(found.records().tolist()),
+        pa.array(found.hierarchy.labels, pa.string()),
+        found.hierarchy.parents,
+        found.records(),
         levels,
         tuple(holes),
         len(lacking),

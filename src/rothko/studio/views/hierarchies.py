@@ -165,7 +165,7 @@ def _fact(desk: Desk, name: str) -> Fact:
     key = (
         desk.table,
         name,
-        repr(desk.policy.columns[name]),
+        desk.policy.columns[name],
         desk.policy.quasi_identifiers,
         desk.policy.missing,
         repr(desk.policy.input),
@@ -192,7 +192,7 @@ def tree(desk: Desk) -> Html:
         tree_drawn.holes(name, seen),
         tree_drawn.levels(seen),
         tree_drawn.line(name, seen) if kind in ("line", "order") else None,
-        tree_drawn.nodes(name, seen, desk.notes.get("into", "*")),
+        tree_drawn.nodes(name, seen, desk.notes.get("into", "*"), desk.policy.columns[name].order or ()),
     )
 
 
@@ -323,7 +323,8 @@ def fill(desk: Desk, given: Given) -> Fragments:
     name = _given_column(desk, given)
     seen = _tree_of(desk, name)
     if seen.lacking > len(seen.holes):
-        values = [value for value in seen.values if value not in set(seen.hierarchy.labels)]
+        known = set(seen.hierarchy.labels)
+        values = [value for value in seen.values if value not in known]
         if len(values) < seen.lacking:
             raise InputError(
                 f"{seen.lacking:,} values lack a leaf, too many to put in one by one; export the tree, complete "

@@ -114,7 +114,9 @@ def reading(desk: Desk) -> Html | None:
 def missing(desk: Desk) -> Html:
     """Words that count as missing, beside the empty field."""
     now = desk.policy.missing
-    told = f"{len(now):,} words count as missing" if now else "Words that count as missing"
+    told = {0: "Words that count as missing", 1: "1 word counts as missing"}.get(
+        len(now), f"{len(now):,} words count as missing"
+    )
     return element(
         "details",
         element("summary", told),

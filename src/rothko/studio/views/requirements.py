@@ -104,7 +104,7 @@ def satisfied(desk: Desk, at: int) -> Html:
     fact = desk.fact(
         "satisfies",
         "satisfies",
-        (desk.table, desk.policy.digest),
+        (desk.table, desk.policy),
         lane="slow",
         data=desk.table.data,
         policy=desk.policy,

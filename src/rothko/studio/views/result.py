@@ -123,12 +123,20 @@ def painting(desk: Desk) -> Html:
     return part("painting", _canvas(desk, run, "painting"))
 
 
-def _canvas(desk: Desk, run: Run, name: str) -> Html:
+def _canvas(desk: Desk, run: Run, name: str, *, like: Run | None = None) -> Html:
     now = _painted(desk)
     by = now["by"] if now["by"] in (*COLOURS, *run.policy.sensitive, *run.policy.kept) else "density"
     sides = [now[side] if now[side] in run.policy.quasi_identifiers else None for side in ("x", "y")]
     fact = desk.fact(
-        name, "painting", (run.number, *sides, by), release=run.release, x=sides[0], y=sides[1], by=by, name=name
+        name,
+        "painting",
+        (run.number, *sides, by, like and like.number),
+        release=run.release,
+        x=sides[0],
+        y=sides[1],
+        by=by,
+        name=name,
+        like=None if like is None else like.release,
     )
     if fact.error:
         return problem(fact.error)
@@ -228,7 +236,7 @@ def what_if(desk: Desk) -> Html:
         element("h2", f"If {other.why}"),
         element(
             "div",
-            element("div", _canvas(desk, other, "whatif")),
+            element("div", _canvas(desk, other, "whatif", like=run)),
             element("div", table, act("result/take", f"Take {other.why}", kind="quiet", values={"run": other.number})),
             class_="column",
         ),

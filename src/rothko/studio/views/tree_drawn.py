@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rothko.report.page import Html, text
 from rothko.studio.jobs.trees import Seen
 from rothko.studio.markup import act, button, chosen, element, field, form, hidden
@@ -17,7 +19,7 @@ def holes(name: str, seen: Seen) -> Html | None:
         return None
     some = [element("li", f"{value} ({count:,} records)") for value, count in seen.holes[:8]]
     more = element("li", f"and {seen.lacking - len(some):,} more") if seen.lacking > len(some) else None
-    groups = [(label, "directly under *" if label == "*" else f"under {label}") for label in _groups(seen)[:200]]
+    groups = [(label, "directly under *" if label == "*" else f"under {label}") for label in seen.groups(200)]
     return element(
         "section",
         element(
@@ -35,12 +37,6 @@ def holes(name: str, seen: Seen) -> Html | None:
         ),
         class_="note",
     )
-
-
-def _groups(seen: Seen) -> list[str]:
-    """Labels that something stands below, or can."""
-    parents = set(seen.hierarchy.parents.tolist())
-    return [label for at, label in enumerate(seen.hierarchy.labels) if at in parents or at == 0]
 
 
 def levels(seen: Seen) -> Html | None:
@@ -93,50 +89,52 @@ def line(name: str, seen: Seen) -> Html:
     )
 
 
-def nodes(name: str, seen: Seen, into: str) -> Html:
-    """The tree itself, from one of its labels on, with what can be done to it."""
-    labels = seen.hierarchy.labels
-    children: dict[int, list[int]] = {}
-    for at, parent in enumerate(seen.hierarchy.parents.tolist()):
-        children.setdefault(parent, []).append(at)
-    start = labels.index(into) if into in labels else 0
+def nodes(name: str, seen: Seen, into: str, order: Sequence[str] = ()) -> Html:
+    """The tree itself, from one of its labels on, with what can be done to it.
+
+    Parameters
+    ----------
+    order
+        The labels of a line that have one.
+    """
+    start = max(seen.place(into), 0)
+    place = {label: at for at, label in enumerate(order)}
     room = [NODES]
 
     def node(at: int, depth: int) -> Html:
-        below = children.get(at, [])
+        label, below = seen.label(at), seen.below(at)
         room[0] -= 1
-        mark = (
-            element("input", type="checkbox", name="node", value=labels[at], aria_label=f"choose {labels[at]}")
-            if at
-            else None
-        )
-        words = element("span", labels[at], class_="label")
-        count = element("span", f"{seen.records[at]:,}", class_="faint n", title="records")
-        where = {"data_under": labels[at], "data_column": name} if below or not at else {}
+        mark = element("input", type="checkbox", name="node", value=label, aria_label=f"choose {label}") if at else None
+        words = element("span", label, class_="label")
+        records = seen.records[at]
+        told = f"{records:,} record{'' if records == 1 else 's'} · {len(below):,} below" if below else f"{records:,}"
+        count = element("span", told, class_="faint n", title=None if below else "records")
+        where = {"data_under": label, "data_column": name} if below or not at else {}
         line = element(
             "span",
             words,
             count,
-            element("span", f"{len(below):,} below", class_="faint") if below else None,
             class_="node",
             draggable="true" if at else None,
-            data_node=labels[at] if at else None,
+            data_node=label if at else None,
             **where,
         )
         if not below:
             return element("li", element("label", mark, line))
-        shown = below[:CHILDREN] if room[0] > 0 else []
+        shown: Sequence[int] = below[:CHILDREN] if room[0] > 0 else ()
+        if place and not at:
+            shown = sorted(below, key=lambda child: place.get(seen.label(child), len(place)))[:CHILDREN]
         inner = [node(child, depth + 1) for child in shown if room[0] > 0]
         if len(inner) < len(below):
             inner.append(element("li", f"and {len(below) - len(inner):,} more ", class_="faint"))
-        opened = depth == 0 or (depth == 1 and len(children.get(start, [])) <= 12)
+        opened = depth == 0 or (depth == 1 and len(seen.below(start)) <= 12)
         return element(
             "li",
             mark,
             element("details", element("summary", line), element("ul", *inner), open=opened or None, id=f"node-{at}"),
         )
 
-    groups = [(label, label) for label in _groups(seen)[:300]]
+    groups = [(label, label) for label in seen.groups(300)]
     tools = element(
         "div",
         element(
