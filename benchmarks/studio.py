@@ -20,7 +20,10 @@ from benchmarks.timing import Case, report
 
 FIRST, ANSWER = 3.0, 0.1
 """Seconds: to the first live numbers, and for a page while something is made."""
-PAGES = ("/roles", "/requirements", "/part/run/run", "/part/roles/numbers", "/open")
+PAGES = (
+    *("/open", "/roles", "/hierarchies", "/requirements", "/purpose", "/run", "/result", "/take-away"),
+    *("/part/run/run", "/part/roles/numbers", "/part/hierarchies/tree"),
+)
 
 
 def run(folder: Path, *, quick: bool = False) -> list[Case]:

@@ -50,7 +50,7 @@ def test_it_can_be_forgotten_and_belongs_to_one_table(ward: Path, tmp_path: Path
     policy = Policy.quick(["a", "b"], qi=["a"], keep=["b"], k=3)
     holds = Kept(tmp_path)
     for name in ("others.csv", "patients.csv"):
-        holds.keep(str(ward / name), policy, dropped=False)
+        holds.keep(str(ward / name), policy.dump(), dropped=False)
     with served(ward, keep_in=tmp_path, ahead=False) as client:
         client.open("patients.csv")
         assert client.desk.offered is None  # it names other columns
@@ -79,10 +79,10 @@ def test_what_is_old_or_of_nobody_is_not_kept(tmp_path: Path, monkeypatch: pytes
     holds = Kept(place)
     policy = Policy.quick(["a", "b"], qi=["a"], keep=["b"], k=3)
     table = str(tmp_path / "visits.csv")
-    holds.keep("postgresql://ann@host/clinic?table=visits", policy, dropped=False)
-    holds.keep(table, policy, dropped=True)
+    holds.keep("postgresql://ann@host/clinic?table=visits", policy.dump(), dropped=False)
+    holds.keep(table, policy.dump(), dropped=True)
     assert not holds.folder.exists()  # labels of what does not lie on this machine must not stay here
-    holds.keep(table, policy, dropped=False)
+    holds.keep(table, policy.dump(), dropped=False)
     assert holds.find(table, ["a", "b"]) is not None
     [file] = holds.folder.iterdir()
     long_ago = time.time() - LONGEST - 60
@@ -91,4 +91,4 @@ def test_what_is_old_or_of_nobody_is_not_kept(tmp_path: Path, monkeypatch: pytes
     assert not file.exists()
     file.write_text("columns: [")
     assert holds.find(table, ["a", "b"]) is None
-    Kept(file).keep(table, policy, dropped=False)  # no folder can be made there, which is no reason to stop
+    Kept(file).keep(table, policy.dump(), dropped=False)  # no folder can be made there, which is no reason to stop

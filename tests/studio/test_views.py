@@ -17,7 +17,7 @@ from rothko.report.released import read_release
 from rothko.studio.desk import REMEMBERED, Desk
 from rothko.studio.views import VIEWS
 from rothko.studio.views.start import files_below
-from tests.studio.served import Client, served
+from tests.studio.served import Client, served, text
 
 
 def test_a_page_for_each_view(studio: Client) -> None:
@@ -185,6 +185,26 @@ def test_kinds_of_hierarchies(studio: Client, given: dict[str, str], told: str) 
     assert "need numbers" in studio.shows("hierarchies", "need numbers")  # zips are texts here
 
 
+def test_what_is_dropped_is_named_as_its_owner_does(studio: Client) -> None:
+    """And not by where it lies in the private folder."""
+    for kind, name, content, told in (
+        ("hierarchy:zip", "zips.csv", b"1;a;*\n1;b;*\n", "zips.csv, line 2: the leaf has another path"),
+        ("policy", "other.yaml", b"columns: [", "other.yaml, line 1: not valid YAML"),
+    ):
+        answer = studio.drop(name, content, kind)
+        assert answer.status_code == 422
+        assert text(answer.text).startswith(told)
+
+
+def test_a_tree_of_very_many_labels_stands_in_the_file_alone(studio: Client) -> None:
+    zips = "".join(f"{at:05d};{at // 100:03d}*;*\n" for at in range(20_000))
+    assert studio.drop("zips.csv", zips.encode(), "hierarchy:zip").status_code == 200
+    assert "… 20,200 labels …" in studio.main("take-away")
+    written = studio.http.get("/file/take-away/policy").text
+    assert Policy.parse(written) == studio.desk.policy
+    assert "19999" in written
+
+
 def test_labels_in_an_order_are_shown_in_it(studio: Client) -> None:
     order = ["none", "primary", "secondary", "vocational", "bachelor", "master", "doctorate"]
     studio.done("hierarchies/set", column="education", kind="order", value=", ".join(order), weight="1")
@@ -318,6 +338,7 @@ def test_five_hundred_columns(shared: Client) -> None:
 
 def test_k_above_the_number_of_records(studio: Client) -> None:
     studio.done("requirements/set", at=0, name="k-anonymity", k=1000)
+    assert "Cannot hold. The table has 400 records" in studio.shows("requirements", "no release of it can hold this")
     studio.done("roles/agree", column="*")
     run = studio.made()
     assert "cannot meet k-anonymity with k = 1000" in run.error

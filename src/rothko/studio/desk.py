@@ -22,11 +22,10 @@ from rothko.data.source.csv import CsvOptions
 from rothko.errors import InputError, OutputError, RothkoError
 from rothko.policy.policy import Policy
 from rothko.studio.edits import with_role
+from rothko.studio.history import History
 from rothko.studio.unsaved import Found, Kept
 from rothko.studio.worker import StoppedError, Worker, WorkError
 
-MOST = 200
-"""Steps that can be undone."""
 POLITE = 5
 """How far the worker that makes stands back from the server, which must answer at once."""
 SOON = 1.0
@@ -51,51 +50,6 @@ class Table:
     def path(self) -> Path | None:
         """The file, where it is one."""
         return Path(self.data) if "://" not in self.data else None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A policy, and what was done to get there."""
-
-    policy: Policy
-    done: str
-
-
-@dataclass(slots=True)
-class History:
-    """Policies one after the other, of which one is the present."""
-
-    steps: list[Step] = field(default_factory=list)
-    at: int = -1
-
-    @property
-    def policy(self) -> Policy | None:
-        """The present one."""
-        return self.steps[self.at].policy if self.steps else None
-
-    @property
-    def undone(self) -> str | None:
-        """What would be undone."""
-        return self.steps[self.at].done if self.at > 0 else None
-
-    @property
-    def redone(self) -> str | None:
-        """What would be done again."""
-        return self.steps[self.at + 1].done if self.at + 1 < len(self.steps) else None
-
-    def begin(self, policy: Policy, done: str) -> None:
-        """Forget what was, and begin with a policy."""
-        self.steps, self.at = [Step(policy, done)], 0
-
-    def add(self, policy: Policy, done: str) -> None:
-        """Go on to another policy; what was undone before is forgotten."""
-        self.steps[self.at + 1 :] = [Step(policy, done)]
-        del self.steps[: max(len(self.steps) - MOST, 0)]
-        self.at = len(self.steps) - 1
-
-    def move(self, by: int) -> None:
-        """One step back, or forward."""
-        self.at = min(max(self.at + by, 0), len(self.steps) - 1)
 
 
 @dataclass(slots=True)
@@ -317,9 +271,13 @@ class Desk:
 
     async def _keep_soon(self) -> None:
         await asyncio.sleep(SOON)
-        self.keep()
+        while self._unkept:
+            policy = self.policy
+            text = await asyncio.to_thread(policy.dump)  # one of a hundred thousand labels takes most of a second
+            if policy is self.history.policy:
+                self.keep(text)
 
-    def keep(self) -> None:
+    def keep(self, text: str | None = None) -> None:
         """Keep the policy for the next time, where it has changed; a draft as it was proposed is made anew."""
         if not self._unkept or self.kept is None or self.table is None or self.history.policy is None:
             return
@@ -327,7 +285,7 @@ class Desk:
         if self.seen is not None and self.policy == self.seen.draft.policy:
             self.kept.forget(self.table.data)
         else:
-            self.kept.keep(self.table.data, self.policy, dropped=self.table.dropped)
+            self.kept.keep(self.table.data, text or self.policy.dump(), dropped=self.table.dropped)
 
     def forget_kept(self) -> None:
         """Keep nothing for this table: what was kept is saved, or not wanted."""

@@ -135,7 +135,8 @@ def application(desk: Desk, changes: Callable[[], str]) -> Starlette:
         if give is None:
             return Response("There is no such file.", 404)
         try:
-            found = give(desk, Given({name: [value] for name, value in request.query_params.items()}))
+            given = give(desk, Given({name: [value] for name, value in request.query_params.items()}))
+            found = await given if inspect.isawaitable(given) else given
         except RothkoError as error:
             return Response(str(error), 422)
         headers = _about(found)
@@ -200,7 +201,12 @@ async def _dropped(desk: Desk, name: str, what: str, content: AsyncIterator[byte
             if shutil.disk_usage(desk.folder).free < ROOM:
                 path.unlink()
                 raise InputError("There is no room for the file on the disk for temporary files.")
-    take(desk, rest, path)
+    try:
+        taken = take(desk, rest, path)
+        if inspect.isawaitable(taken):
+            await taken
+    except RothkoError as error:  # which tells where the file lies, and that is nobody's business
+        raise InputError(str(error).replace(str(path), plain)) from None
 
 
 async def _events(desk: Desk, seen: int) -> AsyncIterator[str]:

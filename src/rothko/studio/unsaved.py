@@ -53,8 +53,8 @@ class Kept:
         """What is kept of a file is found by its path."""
         return self.folder / f"{hashlib.sha256(str(Path(data).resolve()).encode()).hexdigest()[:32]}.yaml"
 
-    def keep(self, data: str, policy: Policy, *, dropped: bool) -> None:
-        """Keep a policy in place of the one before; where that cannot be done, nothing is kept.
+    def keep(self, data: str, policy: str, *, dropped: bool) -> None:
+        """Keep a policy, as it is written, in place of the one before; where that cannot be done, nothing is kept.
 
         Labels of hierarchies are values of the table. Those of a file lie on this machine anyway; those of a table that
         was dropped on the page, or that is in a database, must not stay here when the studio has ended.
@@ -67,7 +67,7 @@ class Kept:
             fresh = file.with_suffix(f".{os.getpid()}")
             try:
                 with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as text:
-                    text.write(policy.dump())
+                    text.write(policy)
                 fresh.replace(file)
             finally:
                 fresh.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -278,47 +280,53 @@ def take(desk: Desk, name: str, tree_of: Hierarchy, done: str) -> None:
     _put(desk, name, told, f"{name}: {done}")
 
 
-def take_file(desk: Desk, column: str, path: Path) -> None:
+async def take_file(desk: Desk, column: str, path: Path) -> None:
     """A hierarchy that was dropped on the page, for a column."""
     try:
-        take(desk, column, read_hierarchy(path), path.name)
+        take(desk, column, await asyncio.to_thread(read_hierarchy, path), path.name)
     finally:
         path.unlink(missing_ok=True)
 
 
-def edit(desk: Desk, given: Given) -> Fragments:
+async def _pruned(desk: Desk, name: str, how: Callable[[Hierarchy], Hierarchy], done: str) -> None:
+    """Change the tree of a column; beside the page, for one of very many labels takes a while."""
+    seen, before = _tree_of(desk, name), desk.policy.columns[name]
+    changed = await asyncio.to_thread(lambda: how(seen.hierarchy))
+    if desk.policy.columns.get(name) is not before:
+        raise InputError("The tree has changed since this page was made; look at it again.")
+    take(desk, name, changed, done)
+
+
+async def edit(desk: Desk, given: Given) -> Fragments:
     """Group, rename, move or take apart what is chosen."""
     name, do, nodes = _given_column(desk, given), given.one("do"), given.many("node")
     if not nodes:
         raise InputError("Choose a node of the tree first.")
-    seen = _tree_of(desk, name)
     if do == "into":
         desk.notes["into"] = nodes[0]
         return [tree(desk)]
     if do == "rename" and len(nodes) > 1:
         raise InputError("Choose one group to rename.")
     changed = {
-        "group": lambda: pruning.grouped(seen.hierarchy, nodes, given.one("name")),
-        "rename": lambda: pruning.renamed(seen.hierarchy, nodes[0], given.one("name")),
-        "move": lambda: pruning.moved(seen.hierarchy, nodes, given.one("under", "*")),
-        "ungroup": lambda: pruning.ungrouped(seen.hierarchy, nodes),
+        "group": lambda tree: pruning.grouped(tree, nodes, given.one("name")),
+        "rename": lambda tree: pruning.renamed(tree, nodes[0], given.one("name")),
+        "move": lambda tree: pruning.moved(tree, nodes, given.one("under", "*")),
+        "ungroup": lambda tree: pruning.ungrouped(tree, nodes),
     }
     if do not in changed:
         raise InputError(f"{do!r} is nothing that can be done to a tree.")
-    take(desk, name, changed[do](), do)
+    await _pruned(desk, name, changed[do], do)
     return None
 
 
-def move(desk: Desk, given: Given) -> Fragments:
+async def move(desk: Desk, given: Given) -> Fragments:
     """A node that was dragged onto a group."""
-    name = _given_column(desk, given)
-    take(
-        desk, name, pruning.moved(_tree_of(desk, name).hierarchy, [given.one("node")], given.one("under", "*")), "move"
-    )
+    name, node, under = _given_column(desk, given), given.one("node"), given.one("under", "*")
+    await _pruned(desk, name, lambda tree: pruning.moved(tree, [node], under), "move")
     return None
 
 
-def fill(desk: Desk, given: Given) -> Fragments:
+async def fill(desk: Desk, given: Given) -> Fragments:
     """Leaves for values that have none."""
     name = _given_column(desk, given)
     seen = _tree_of(desk, name)
@@ -332,18 +340,20 @@ def fill(desk: Desk, given: Given) -> Fragments:
             )
     else:
         values = [value for value, _ in seen.holes]
-    take(desk, name, pruning.filled(seen.hierarchy, values, given.one("under", "*")), "leaves for all values")
+    under = given.one("under", "*")
+    await _pruned(desk, name, lambda tree: pruning.filled(tree, values, under), "leaves for all values")
     return None
 
 
 def _export(ending: str) -> Any:
-    def export(desk: Desk, given: Given) -> File:
+    async def export(desk: Desk, given: Given) -> File:
         at = given.whole("at", least=0)
         if at >= len(desk.policy.columns):
             raise InputError("There is no such column.")
         name = _given_column(desk, Given(column=[list(desk.policy.columns)[at]]))
         desk.notes["column"] = name
-        found = written_hierarchy(_tree_of(desk, name).hierarchy, Path(f"h{ending}"))
+        seen = _tree_of(desk, name)
+        found = await asyncio.to_thread(lambda: written_hierarchy(seen.hierarchy, Path(f"h{ending}")))
         plain = "".join(sign if sign.isalnum() else "_" for sign in name) or "hierarchy"
         return File(f"{plain}{ending}", found.encode(), "text/plain; charset=utf-8")
 

@@ -122,7 +122,9 @@ def satisfied(desk: Desk, at: int) -> Html:
         if one.holds:
             lines.append(
                 element(
-                    "p", element("b", "Holds already. ", class_="yes"), f"As it is, the table reaches {one.achieved:g}."
+                    "p",
+                    element("b", "Holds already. ", class_="yes"),
+                    f"As it is, the table reaches {_number(one.achieved)}.",
                 )
             )
         else:
@@ -130,12 +132,19 @@ def satisfied(desk: Desk, at: int) -> Html:
                 element(
                     "p",
                     element("b", "Does not hold yet. ", class_="no"),
-                    f"As it is, the table reaches {one.achieved:g} of {one.asked:g}: {one.violating_records:,} "
-                    f"records in "
-                    f"{one.violating_classes:,} classes fall short.",
+                    f"As it is, the table reaches {_number(one.achieved)} of {_number(one.asked)}: "
+                    f"{one.violating_records:,} records in {one.violating_classes:,} classes fall short.",
                 )
             )
+    records = desk.seen.records
+    if records is not None and wanted.least > records:
+        told = f"The table has {records:,} records: no release of it can hold this."
+        lines = [element("p", element("b", "Cannot hold. ", class_="no"), told)]
     return part(name, *lines, **also)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
 
 
 def _add(desk: Desk) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -223,10 +224,10 @@ def take_table(desk: Desk, rest: str, path: Path) -> None:
     desk.open(Table(str(path), path.name, dropped=True))
 
 
-def take_policy(desk: Desk, rest: str, path: Path) -> None:
-    """A policy that was dropped on the page."""
+async def take_policy(desk: Desk, rest: str, path: Path) -> None:
+    """A policy that was dropped on the page; a long one takes a while to read, and the page goes on."""
     try:
-        load(desk, Policy.load(path), path.name)
+        load(desk, await asyncio.to_thread(Policy.load, path), path.name)
     finally:
         path.unlink(missing_ok=True)
 

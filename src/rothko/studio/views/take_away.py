@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 from rothko.data.source.database.url import is_database
 from rothko.errors import InputError, OutputError
+from rothko.policy.policy import Policy
 from rothko.release.claims import claim_files
 from rothko.release.digest import sha256
 from rothko.release.staging import Claim, staging
 from rothko.report.page import Html, text
 from rothko.studio.desk import Desk, Run
+from rothko.studio.edits import said_of
 from rothko.studio.markup import button, element, field, form, joined, part, problem, waiting
 from rothko.studio.views.result import looked_before
 from rothko.studio.views.view import File, Fragments, Given, View
 
+READ = 300
+"""Labels of a tree that are shown with the policy."""
 ABOUT = {
     "certificate.json": "what was asked and what holds, with the hash of the file",
     "report.html": "a page for everybody",
@@ -186,6 +192,7 @@ def _copy(claim: Claim, public: list[tuple[Path, Path]], hidden: list[tuple[Path
 
 
 def _policy(desk: Desk) -> Html:
+    short = shortened(desk.policy)
     keep = (
         form(
             "take-away/policy",
@@ -202,7 +209,8 @@ def _policy(desk: Desk) -> Html:
     return element(
         "section",
         element("h2", "The policy"),
-        element("pre", element("code", desk.policy.dump()), tabindex="0", id="policy-text"),
+        element("pre", element("code", short.dump()), tabindex="0", id="policy-text"),
+        None if short is desk.policy else text("Trees of very many labels stand in the file alone.", faint=True),
         element("p", element("a", "Download policy.yaml", href="/file/take-away/policy", download="policy.yaml")),
         keep,
         text("It can be loaded again in Open, and is all that the command line needs.", faint=True),
@@ -216,13 +224,28 @@ def _policy(desk: Desk) -> Html:
     )
 
 
-def save_policy(desk: Desk, given: Given) -> Fragments:
+def shortened(policy: Policy) -> Policy:
+    """The policy with no tree of more labels than a person reads; itself, where it has none."""
+    columns: dict[str, Any] = {}
+    for name, column in policy.columns.items():
+        tree = column.hierarchy if column.hierarchy is not None and column.hierarchy.kind == "tree" else None
+        if tree is not None and (many := _labels(tree.value)) > READ:
+            columns[name] = said_of(column) | {"hierarchy": {"tree": [f"… {many:,} labels …"]}}
+    return policy.but(columns={**policy.columns, **columns}) if columns else policy
+
+
+def _labels(nested: Any) -> int:
+    return sum(1 if isinstance(one, str) else 1 + _labels(one[1]) for one in nested)
+
+
+async def save_policy(desk: Desk, given: Given) -> Fragments:
     """Write the policy to a file."""
     desk.refuse_writing()
     path = desk.below(given.one("out"))
+    written = await asyncio.to_thread(desk.policy.dump)
     claim = claim_files([str(path)], overwrite=bool(given.one("overwrite")), endings=(".yaml", ".yml"))
     with staging(claim) as stage:
-        stage.write(path, desk.policy.dump())
+        stage.write(path, written)
         stage.commit()
     desk.forget_kept()
     return [element("div", element("p", f"Saved: {path.relative_to(desk.root).as_posix()}"), id="said", role="status")]
@@ -304,9 +327,9 @@ def give_recoding(desk: Desk, given: Given) -> File:
     return _given(desk, given, desk.made.made.recoding if desk.made is not None else ())
 
 
-def give_policy(desk: Desk, given: Given) -> File:
+async def give_policy(desk: Desk, given: Given) -> File:
     """The policy."""
-    return File("policy.yaml", desk.policy.dump().encode(), "application/yaml")
+    return File("policy.yaml", (await asyncio.to_thread(desk.policy.dump)).encode(), "application/yaml")
 
 
 def look(desk: Desk, given: Given) -> File:

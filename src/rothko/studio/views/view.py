@@ -70,9 +70,11 @@ class View:
     """Word → what a post to ``/do/VIEW/WORD`` does."""
     parts: Mapping[str, Callable[[Desk], Html]] = field(default_factory=dict)
     """Id → the element, made anew when an event names it."""
-    files: Mapping[str, Callable[[Desk, Given], File]] = field(default_factory=dict)
+    files: Mapping[str, Callable[[Desk, Given], File | Awaitable[File]]] = field(default_factory=dict)
     """Word → what ``/file/VIEW/WORD`` gives."""
-    takes: Mapping[str, tuple[tuple[str, ...], Callable[[Desk, str, Path], None]]] = field(default_factory=dict)
+    takes: Mapping[str, tuple[tuple[str, ...], Callable[[Desk, str, Path], Awaitable[None] | None]]] = field(
+        default_factory=dict
+    )
     """Kind of a dropped file → endings that its name may have, and what takes it from the private folder; what stands
     behind a colon in the kind is handed on."""
     about: str = ""
