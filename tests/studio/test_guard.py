@@ -85,10 +85,13 @@ def test_what_changes_something_is_no_link(shared: Client) -> None:
     assert shared.http.get("/do/open/undo").status_code == 405
 
 
-def test_websockets_are_refused(shared: Client) -> None:
+@pytest.mark.parametrize("let_in", [False, True])
+def test_websockets_are_refused(shared: Client, capfd: pytest.CaptureFixture[str], let_in: bool) -> None:
+    cookie = "".join(f"Cookie: {name}={value}\r\n" for name, value in shared.http.cookies.items() if let_in)
     upgrade = (
         f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{shared.studio.guard.port}\r\nConnection: Upgrade\r\n"
-        "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        f"{cookie}\r\n"
     )
     with socket.create_connection(("127.0.0.1", shared.studio.guard.port)) as raw:
         raw.sendall(upgrade.encode())
@@ -96,6 +99,7 @@ def test_websockets_are_refused(shared: Client) -> None:
         status = raw.recv(100).split(b"\r\n")[0]
     assert b"101" not in status
     assert b"403" in status
+    assert capfd.readouterr().err == ""
 
 
 def test_every_answer_says_what_a_browser_may_do_with_it(shared: Client) -> None:

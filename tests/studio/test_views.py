@@ -263,6 +263,13 @@ def test_a_killed_worker_loses_nothing_but_the_run(studio: Client) -> None:
     assert run.stopped
     assert not run.folder.exists()
     assert "Cancelled" in studio.main("run")
+    studio.done("run/make", seed="0")
+    killed = studio.desk.runs[-1]
+    os.kill(studio.until(lambda: studio.desk.makes.pid), signal.SIGKILL)
+    studio.until(lambda: not killed.going)
+    assert "Stopped" in studio.main("run")
+    assert "ended from outside" in studio.main("run")
+    assert not killed.folder.exists()
     assert studio.desk.policy == before
 
 

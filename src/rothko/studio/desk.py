@@ -89,6 +89,9 @@ class Run:
     made: Any = None
     error: str | None = None
     stopped: bool = False
+    """Whether its process was ended."""
+    cancelled: bool = False
+    """Whether a person asked for that."""
 
     @property
     def going(self) -> bool:
@@ -441,6 +444,8 @@ class Desk:
 
     def cancel(self) -> None:
         """Stop whatever is being made; nothing of it stays."""
+        if self.going is not None:
+            self.going.cancelled = True
         self.makes.end()
         self.makes.start()
 

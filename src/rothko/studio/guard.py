@@ -87,7 +87,7 @@ class Guard:
         if not self._addressed(given):
             await _refuse(send, 421, b"")
             return
-        if not self._from_here(given, scope):
+        if "upgrade" in given or not self._from_here(given, scope):  # nothing here becomes a websocket
             await _refuse(send, 403, REFUSED)
             return
         token = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]

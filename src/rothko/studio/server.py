@@ -282,7 +282,9 @@ class Studio:
 
         settings = uvicorn.Config(
             self.guard,
+            ws="none",
             log_config=None,
+            log_level="critical",
             access_log=False,
             lifespan="off",
             server_header=False,

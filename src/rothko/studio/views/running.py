@@ -127,6 +127,12 @@ def stages(known: dict[str, tuple[int, int]]) -> Html:
 
 
 def _ended(desk: Desk, run: Run) -> list[Html]:
+    if run.stopped and not run.cancelled:
+        told = (
+            "The process that made it was ended from outside: by the system where memory ran out, perhaps, so that less "
+            "memory or an engine on disk may help. Nothing of it stays, and the policy is as it was."
+        )
+        return [element("h2", "Stopped"), problem(told)]
     if run.stopped:
         return [
             element("h2", "Cancelled"),
