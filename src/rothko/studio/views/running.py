@@ -129,8 +129,8 @@ def stages(known: dict[str, tuple[int, int]]) -> Html:
 def _ended(desk: Desk, run: Run) -> list[Html]:
     if run.stopped and not run.cancelled:
         told = (
-            "The process that made it was ended from outside: by the system where memory ran out, perhaps, so that less "
-            "memory or an engine on disk may help. Nothing of it stays, and the policy is as it was."
+            "The process that made it was ended from outside: by the system where memory ran out, perhaps, so that "
+            "less memory or an engine on disk may help. Nothing of it stays, and the policy is as it was."
         )
         return [element("h2", "Stopped"), problem(told)]
     if run.stopped:
