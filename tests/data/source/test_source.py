@@ -92,6 +92,18 @@ def test_utf_16_with_a_byte_order_mark(folder: Path, mark: str) -> None:
     assert rows(write(folder, "\ufeffa,b\n1,é\n2,ж\n", encoding=mark)) == {"a": [1, 2], "b": ["é", "ж"]}
 
 
+@pytest.mark.parametrize("said", ["utf-16-le", "UTF-16BE", "utf-16"])
+def test_utf_16_with_a_byte_order_mark_whatever_is_said_of_it(folder: Path, said: str) -> None:
+    path = write(folder, "\ufeffa,b\n1,é\n2,ж\n", encoding="utf-16-le")
+    assert rows(path, encoding=said) == {"a": [1, 2], "b": ["é", "ж"]}
+
+
+def test_utf_16_with_a_byte_order_mark_that_is_said_to_be_something_else(folder: Path) -> None:
+    path = write(folder, "a,b\n1,x\n", encoding="utf-16")
+    with pytest.raises(InputError, match=r"null bytes. If it is UTF-16, say so: csv=CsvOptions\(encoding='utf-16'\)"):
+        open_source(path, csv=CsvOptions(encoding="cp1252"))
+
+
 def test_utf_16_with_signs_beyond_the_basic_plane(folder: Path) -> None:
     assert rows(write(folder, "\ufeffa,b\n1,😀\n2,x\n", encoding="utf-16-le")) == {"a": [1, 2], "b": ["😀", "x"]}
 

@@ -42,6 +42,8 @@ OTHERS = {
 """How files begin that are no text, whatever they are called; a text may begin with a column PAR1,"""
 NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f]")
 """but has none of these bytes."""
+MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a text in UTF-16 begins, mostly."""
 NOT_NAMES = {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown"}
 """What stands in the place of a number that is missing, and is not the name of its column."""
 
@@ -123,8 +125,11 @@ class CsvDialect:
         may_be_empty
             Whether it may have no records: there are others with the same columns.
         """
-        encoding = options.encoding or _byte_order_mark(path) or "utf-8"
+        mark = _byte_order_mark(path)
+        encoding = options.encoding or mark or "utf-8"
         check_encoding(encoding)
+        if mark and codecs.lookup(encoding).name in ("utf-16-le", "utf-16-be"):
+            encoding = mark  # by those the mark would be the beginning of the first name
         decimal = options.decimal or "."
         if decimal not in DECIMALS:
             raise InputError("What stands before the decimals must be a point or a comma.")
@@ -219,15 +224,17 @@ def texts(path: Path, encoding: str) -> Iterator[str]:
 def _byte_order_mark(path: Path) -> str | None:
     with opened(path) as file:
         start = file.read(2)
-    return "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else None
+    return "utf-16" if start in MARKS else None
 
 
 def wide_encoding(start: bytes) -> str | None:
-    """What a text in UTF-16 is encoded in, where no mark says it; None where it is not.
+    """What a text in UTF-16 is encoded in, by its mark or by where its zeros are; None where it is not.
 
-    >>> wide_encoding("age".encode("utf-16-be")), wide_encoding(b"age")
-    ('utf-16-be', None)
+    >>> wide_encoding("age".encode("utf-16")), wide_encoding("age".encode("utf-16-be")), wide_encoding(b"age")
+    ('utf-16', 'utf-16-be', None)
     """
+    if start.startswith(MARKS):
+        return "utf-16"
     zeros = [start[side::2].count(0) / max(len(start) // 2, 1) for side in (0, 1)]
     return "utf-16-be" if zeros[0] > 0.5 > zeros[1] else "utf-16-le" if zeros[1] > 0.5 > zeros[0] else None
 
