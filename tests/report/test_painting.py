@@ -154,6 +154,22 @@ def test_ends_are_read_from_the_text_of_labels() -> None:
     assert spans_of(released(qi=["age", "colour"]), "colour") is None
 
 
+def test_periods_of_dates_lie_on_an_axis() -> None:
+    """Months, years and decades, one beside the other, each as far as it reaches."""
+    born = RNG.integers(-14_000, 15_000, 600).astype("datetime64[D]")
+    columns = {"born": {"role": "quasi-identifier", "hierarchy": {"dates": ["month", "year", "decade"]}}}
+    found = read_release(rk.anonymize({"born": born}, rk.Policy(columns=columns, privacy=[{"k-anonymity": {"k": 8}}])))
+    spans = spans_of(found, "born")
+    assert spans is not None
+    assert spans.axis.scale == "date"
+    low, high = (one.astype("datetime64[D]") for one in (spans.low, spans.high))
+    labels = found.classes["born"].to_pylist()
+    assert {len(label) for label in labels} == {4, 5}
+    for label, first, end in zip(labels, low, high, strict=True):
+        assert first == np.datetime64(label[:4], "D")
+        assert end == (np.datetime64(label[:4], "Y") + (10 if label.endswith("s") else 1)).astype("datetime64[D]")
+
+
 def test_a_painting_is_drawn_as_svg_and_png() -> None:
     painting = paint(released())
     svg = painted(painting, alone=True)

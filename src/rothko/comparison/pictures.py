@@ -101,10 +101,12 @@ def _of(found: Found, method: str) -> list[Tried]:
 def _points(
     found: Found, x: Callable[[Tried], float], y: Callable[[Tried], float], *, joined: bool = True
 ) -> list[Mark]:
-    """A line for each method, in a tone and with a sign of its own."""
+    """A line for each method that could be run, in a tone and with a sign of its own."""
     marks: list[Mark] = []
     for at, method in enumerate(found.methods):
         some = _of(found, method)
+        if not some:
+            continue
         tips = tuple(f"{one.told(found.by)}: {found.loss_name} {_lost(one):.4f}" for one in some)
         marks.append(Points(method, tuple(map(x, some)), tuple(map(y, some)), tips, at, at, joined))
     return marks

@@ -109,7 +109,8 @@ class Frame:
             place = self.x(at)
             if x.scale != "names" and y.scale == "names":
                 parts.append(_line(place, self.top, place, self.bottom))
-            if number % several == 0:
+            after = len(places) - 1 - number
+            if after == 0 or (number % several == 0 and after >= several):  # the last may stand for all others
                 parts.append(text_at(place, self.bottom + 16, text, "middle"))
         if x.title:
             parts.append(text_at((self.left + self.right) / 2, self.bottom + 34, x.title, "middle", strong=True))

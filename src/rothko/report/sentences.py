@@ -72,7 +72,8 @@ def sentences(policy: Policy) -> Iterator[str]:
     for task in policy.workload:
         yield f"Among what the requirements allow, that was chosen which serves the task “{task.describe()}”."
     if policy.missing:
-        yield f"{len(policy.missing)} texts beside the empty cell count as missing."
+        some = len(policy.missing)
+        yield f"{some} text{'' if some == 1 else 's'} beside the empty cell count{'s' if some == 1 else ''} as missing."
     if policy.order == "keep":
         yield "The rows keep the order of the original, which may tell who is who."
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import monthrange
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 SPAN = r"""^[\[(](?P<low>[^",]+), (?P<high>[^",]+)[\])]$"""
 PLAIN = r"^[^\[({*⊥…\"]+$"
 """A range, and a single value, where neither has a sign that is written otherwise: most are read at once."""
+PERIOD = re.compile(r"(?P<year>\d{4})(?:(?P<decade>s)|-Q(?P<quarter>[1-4])|-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?")
+"""How a hierarchy of dates names its periods."""
 WHOLE = re.compile(r"\d+")
 MASKED = re.compile(r"\d+\**")
 INFINITE = ("-inf", "inf")
@@ -87,7 +90,8 @@ def spans_of(released: Released, name: str) -> Spans | None:
         unknown = np.isnan(low) | np.isnan(high)
         return _on_axis(name, about, np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high), unknown)
     labels = pc.dictionary_encode(released.classes[name].combine_chunks())
-    ends = _ends(labels.dictionary)
+    dated = column.hierarchy is not None and column.hierarchy.kind == "dates"
+    ends = (_periods if dated else _ends)(labels.dictionary)
     found = None if ends is None else _places(ends, column)
     if found is None:
         return None
@@ -118,6 +122,37 @@ def _ends(labels: pa.Array) -> list[pa.Array] | None:
         pc.replace_with_mask(one, pa.array(mask), pa.array(texts, pa.string()))
         for one, texts in zip(ends, both, strict=True)
     ]
+
+
+def _periods(labels: pa.Array) -> list[pa.Array] | None:
+    """The first and the last day of the periods that labels name; None where one is no period."""
+    found = [("-inf", "inf") if text == ROOT else period_of(text) for text in labels.to_pylist()]
+    if any(pair is None for pair in found):
+        return None
+    return [pa.array([pair[side] for pair in found if pair is not None], pa.string()) for side in (0, 1)]
+
+
+def period_of(label: str) -> tuple[str, str] | None:
+    """The first and the last day of a period; None where a label is none.
+
+    >>> period_of("1960s"), period_of("1961-Q2"), period_of("1961-02"), period_of("spring")
+    (('1960-01-01', '1969-12-31'), ('1961-04-01', '1961-06-30'), ('1961-02-01', '1961-02-28'), None)
+    """
+    found = PERIOD.fullmatch(label)
+    if found is None:
+        return None
+    if found["day"]:
+        return label, label
+    year, last = int(found["year"]), int(found["year"]) + (9 if found["decade"] else 0)
+    first_month, last_month = 1, 12
+    if found["quarter"]:
+        first_month, last_month = 3 * int(found["quarter"]) - 2, 3 * int(found["quarter"])
+    elif found["month"]:
+        first_month = last_month = int(found["month"])
+    if not (year >= 1 and last <= 9999 and 1 <= first_month <= 12):
+        return None
+    days = monthrange(last, last_month)[1]
+    return f"{year:04d}-{first_month:02d}-01", f"{last:04d}-{last_month:02d}-{days:02d}"
 
 
 def _open(ends: list[pa.Array] | None, low: Floats, high: Floats, root: NDArray[np.bool_]) -> tuple[Floats, Floats]:
