@@ -16,6 +16,7 @@ from rothko.kernels import order as ko
 from rothko.kernels.curve import diverse, hilbert, idistance, merge, onedim
 from rothko.kernels.curve.hilbert import BLOCK
 from rothko.kernels.order import FEW, MANY
+from rothko.methods.curve.onedim import NOTHING, in_steps
 from rothko.methods.layout import lay_out, rules_of
 from tests.strategies.tables import Case, cases, unhurried
 from tests.twins import curve as plain_curves
@@ -226,31 +227,32 @@ def test_groups_from_any_costs_are_the_best(n: int, k: int, seed: int) -> None:
 def test_groups_along_the_curve_are_the_best(n: int, k: int, seed: int) -> None:
     chosen = np.random.default_rng(seed)
     k = min(k, n)
-    gaps = chosen.integers(0, 4, n).astype(np.float64)
+    gaps = chosen.integers(0, 4, n)
     gaps[0] = 0
     least, starts = plain_curves.optimal_groups(n, k, lambda b, e: float((e - b) * gaps[b + 1 : e].sum()))
-    best, back = np.full(n + 1, np.inf), np.full(n + 1, -1, dtype=np.int32)
+    best, back = np.full(n + 1, NOTHING), np.full(n + 1, -1, dtype=np.int32)
     best[0] = 0
     onedim.group_along(gaps, k, best, back)
     assert best[n] == least
     assert onedim.groups_of(back, n).tolist() == starts
 
 
-@pytest.mark.parametrize("k", [3, 40, 300])
+@pytest.mark.parametrize("k", [1, 3, 40, 300, 1_300])
 @pytest.mark.parametrize("spread", [0.0, 1.0, 6.0])
-def test_blocks_that_are_passed_over_have_no_better_first_record(k: int, spread: float) -> None:
+def test_first_records_that_are_not_tried_are_no_better(k: int, spread: float) -> None:
     n, chosen = 2_500, np.random.default_rng(k)
-    gaps = np.floor(chosen.lognormal(2.0, spread, n))
+    gaps = chosen.lognormal(2.0, spread, n)
     gaps[0] = 0
-    reach, best, back = np.cumsum(gaps), np.full(n + 1, np.inf), np.full(n + 1, -1, dtype=np.int32)
+    gaps[chosen.random(n) < 0.3] = 0
+    steps = in_steps(gaps, k)
+    reach, best, back = np.cumsum(steps), np.full(n + 1, NOTHING), np.full(n + 1, -1, dtype=np.int32)
     best[0] = 0
     plain, origins = best.copy(), back.copy()
     for end in range(k, n + 1):
         starts = np.arange(end - k, max(end - 2 * k, -1), -1)
         losses = plain[starts] + (end - starts) * (reach[end - 1] - reach[starts])
-        plain[end] = losses.min()
-        origins[end] = starts[losses.argmin()] if np.isfinite(plain[end]) else -1
-    onedim.group_along(gaps, k, best, back)
+        plain[end], origins[end] = losses.min(), starts[losses.argmin()]
+    onedim.group_along(steps, k, best, back)
     np.testing.assert_array_equal(best, plain)
     np.testing.assert_array_equal(back, origins)
 
@@ -413,9 +415,10 @@ def test_the_nearest_centre_is_the_first_of_the_nearest(n: int, dimensions: int)
     points = points_of(n, dimensions, 1)
     for count in (1, 2, 30):
         centres = points_of(count, dimensions, 2)
+        given = np.ascontiguousarray(points.T), np.ascontiguousarray(centres.T)
         owner, distance = np.full(n, -1), np.full(n, -1, dtype=np.float32)
         for first, last in ((0, n // 3), (n // 3, n)):
-            idistance.nearest_centres(points, np.ascontiguousarray(centres.T), first, last, owner, distance)
+            idistance.nearest_centres(*given, first, last, owner, distance)
         apart = np.sqrt(((points[:, None].astype(np.float64) - centres[None]) ** 2).sum(axis=2))
         np.testing.assert_array_equal(owner, apart.argmin(axis=1))
         np.testing.assert_allclose(distance, apart.min(axis=1), rtol=1e-6)
@@ -424,7 +427,7 @@ def test_the_nearest_centre_is_the_first_of_the_nearest(n: int, dimensions: int)
 def test_centres_move_to_the_mean_of_their_points() -> None:
     points, owner = points_of(100, 3, 4), np.random.default_rng(5).integers(0, 6, 100)
     centres = np.full((3, 8), 9, dtype=np.float32)
-    idistance.move_centres(points, owner, centres)
+    idistance.move_centres(np.ascontiguousarray(points.T), owner, centres)
     for c in range(6):
         np.testing.assert_allclose(centres[:, c], points[owner == c].mean(axis=0), rtol=1e-6)
     assert (centres[:, 6:] == 9).all(), "a centre without points stays"
@@ -447,6 +450,6 @@ def test_seeds_are_different_points_drawn_by_their_squared_distance() -> None:
 def test_points_are_the_coordinates_of_codes() -> None:
     codes = np.array([[0, 1, 2], [1, 0, 1]], dtype=np.int32)
     tables = np.array([0.0, 0.5, 1.0, 0.25, 0.75], dtype=np.float32)
-    points = np.empty((2, 2), dtype=np.float32)
-    idistance.place_points(codes, tables, np.array([0, 3, 5]), np.array([2, 0]), 0, 2, points)
-    assert points.tolist() == [[1.0, 0.75], [0.0, 0.75]]
+    points = np.full((2, 3), -1, dtype=np.float32)
+    idistance.place_points(codes, tables, np.array([0, 3, 5]), 1, 3, points)
+    assert points.tolist() == [[-1, 0.5, 1.0], [-1, 0.25, 0.75]]

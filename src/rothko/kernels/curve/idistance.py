@@ -15,11 +15,12 @@ BLOCK = 128
 
 
 @compiled
-def place_points(codes, tables, starts, chosen, first, last, points):
-    """Write the coordinates of the chosen records to ``points``, record by record."""
+def place_points(codes, tables, starts, first, last, points):
+    """Write the coordinates of the records ``first`` to ``last`` to (dimensions, points)."""
     for a in range(codes.shape[0]):
+        at, given, row = starts[a], codes[a], points[a]
         for i in range(first, last):
-            points[i, a] = tables[starts[a] + codes[a, chosen[i]]]
+            row[i] = tables[at + given[i]]
 
 
 @compiled
@@ -63,7 +64,7 @@ def seed_centres(points, draws):
 def nearest_centres(points, centres, first, last, owner, distance):
     """The nearest centre of the points ``first`` to ``last``, the first of several, and how far it is.
 
-    ``centres`` is (dimensions, centres). A block of points goes through the centres together, three dimensions at a
+    Both are (dimensions, points). A block of points goes through the centres together, three dimensions at a
     time, added in their order: 1.7 times as fast as all centres for one point after the other, and the same to the bit.
     """
     d, count = centres.shape
@@ -74,7 +75,7 @@ def nearest_centres(points, centres, first, last, owner, distance):
         n = min(BLOCK, last - begin)
         for a in range(d):
             for j in range(n):
-                block[a, j] = points[begin + j, a]
+                block[a, j] = points[a, begin + j]
         best[:] = np.inf
         for c in range(count):
             away[:] = 0
@@ -109,7 +110,7 @@ def move_centres(points, owner, centres):
     for i in range(owner.size):
         sizes[owner[i]] += 1
         for a in range(d):
-            sums[owner[i], a] += points[i, a]
+            sums[owner[i], a] += points[a, i]
     for c in range(count):
         if sizes[c] > 0:
             for a in range(d):

@@ -147,24 +147,26 @@ class Coordinates(NamedTuple):
         return cls(np.concatenate(tables).astype(np.float32), np.cumsum([0, *map(len, tables)]))
 
     def points(self, encoded: Encoded, threads: int) -> Floats:
-        """The coordinates of records."""
+        """(dimensions, records): the coordinates of records."""
         from rothko.kernels.curve.idistance import place_points
 
-        records = np.arange(encoded.rows)
-        points = np.empty((encoded.rows, len(self.starts) - 1), dtype=np.float32)
+        points = np.empty((len(self.starts) - 1, encoded.rows), dtype=np.float32)
 
         def compute(piece: tuple[int, int]) -> None:
-            place_points(encoded.codes, self.values, self.starts, records, *piece, points)
+            place_points(encoded.codes, self.values, self.starts, *piece, points)
 
         each(compute, pieces(encoded.rows), threads)
         return points
 
 
 def centres_of(points: Floats, draws: NDArray[np.float64], threads: int) -> Floats:
-    """(dimensions, centres) of a sample, by k-means; ``draws`` are numbers between 0 and 1, one for each centre."""
+    """The centres of a sample, both (dimensions, points), by k-means.
+
+    ``draws`` are numbers between 0 and 1, one for each centre.
+    """
     from rothko.kernels.curve.idistance import move_centres, seed_centres
 
-    centres = np.ascontiguousarray(points[seed_centres(np.ascontiguousarray(points.T), draws)].T)
+    centres = np.ascontiguousarray(points[:, seed_centres(points, draws)])
     for _ in range(ROUNDS):
         owner, _ = _nearest(points, centres, threads)
         move_centres(points, owner, centres)
@@ -188,6 +190,7 @@ def _nearest(points: Floats, centres: Floats, threads: int) -> tuple[NDArray[np.
     """The nearest centre of each point, and how far it is."""
     from rothko.kernels.curve.idistance import nearest_centres
 
-    owner, distance = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.float32)
-    each(lambda piece: nearest_centres(points, centres, *piece, owner, distance), pieces(len(points)), threads)
+    count = points.shape[1]
+    owner, distance = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.float32)
+    each(lambda piece: nearest_centres(points, centres, *piece, owner, distance), pieces(count), threads)
     return owner, distance

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind
 from rothko.methods.classes import LocalClasses, Members
-from rothko.methods.curve.curve import PART, Curve, pieces
+from rothko.methods.curve.curve import Curve, pieces
 from rothko.methods.layout import Rows, fewest, lay_out, rules_of
 from rothko.privacy.requirement import Requirement, Rule
 from rothko.progress import each
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 18
 """About how many costs of groups a thread computes at a time."""
-STEPS = 52
-"""The bits of a sum of gaps: what a number of 64 bits holds, with room for what was rounded up."""
+NOTHING = np.int64(1 << 62)
+"""The loss of a row that cannot be grouped,"""
+STEPS = 60
+"""and the bits of that of any other: room for what was rounded up, and for the sum of two."""
 OFTEN = 8
 """How often a value may occur in a group of the l-diversity heuristic, where l is not whole."""
 
@@ -133,57 +135,36 @@ def optimal_groups(row: Row, k: int, *, exact: bool, threads: int = 1) -> Groups
     if n < 2 * k:
         return Groups(np.arange(n), np.array([0, n]))
     if not exact:
-        return Groups(np.arange(n), _along(row.curve.gaps, k, threads))
-    best, back = _nothing(n)
+        return Groups(np.arange(n), _along(row.curve.gaps, k))
+    best, back = np.full(n + 1, np.inf), np.full(n + 1, -1, dtype=np.int32)
+    best[0] = 0.0
     for first, last, costs in _costs(row, k, threads):
         add_groups(costs, first, last, k, best, back)
     return Groups(np.arange(n), groups_of(back, n))
 
 
-def _nothing(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """The tables of the recurrence before anything is grouped."""
-    best = np.full(n + 1, np.inf)
-    best[0] = 0.0
-    return best, np.full(n + 1, -1, dtype=np.int32)
-
-
-def _along(gaps: NDArray[np.float64], k: int, threads: int) -> NDArray[np.int64]:
-    """Where the groups begin that reach least far along the curve.
-
-    A long row is grouped from both ends at once. Among any 2k − 1 places that follow each other there is one at which a
-    group ends; the best such place in the middle joins the two.
-    """
+def _along(gaps: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Where the groups begin that reach least far along the curve."""
     from rothko.kernels.curve.onedim import group_along, groups_of
 
     n = len(gaps)
-    gaps = in_steps(gaps)
-    middle = n // 2 if n >= max(2 * PART, 8 * k) else n
-    ends = min(middle + 2 * k - 1, n)
-
-    def tables(steps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        best, back = _nothing(len(steps))
-        group_along(steps, k, best, back)
-        return best, back
-
-    # Read backwards, the step to a record is the one that came after it.
-    turned = np.append(0.0, gaps[:middle:-1])
-    (best, back), (best_last, back_last) = each(tables, [gaps[:ends], turned[: n - middle]], threads)
-    places = np.arange(middle, ends + 1)
-    joint = int(places[np.argmin(best[places] + best_last[n - places])])
-    last = n - groups_of(back_last, n - joint)[::-1]
-    return np.concatenate([groups_of(back, joint), last[1:]])
+    best, back = np.full(n + 1, NOTHING), np.full(n + 1, -1, dtype=np.int32)
+    best[0] = 0
+    group_along(in_steps(gaps, k), k, best, back)
+    return np.asarray(groups_of(back, n))
 
 
-def in_steps(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+def in_steps(gaps: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Gaps in whole steps that are so small beside all of them together that hardly anything changes.
 
-    The sum of any of them is then exact, whatever order they are added in.
+    The losses of groups of fewer than 2k records are whole numbers, then, and so are their sums, which all stay below
+    :data:`NOTHING`.
 
-    >>> in_steps(np.array([0.0, 1.0, 2.0**-60])).tolist()
-    [0.0, 1.0, 0.0]
+    >>> in_steps(np.array([0.0, 1.0, 2.0**-60]), 4).tolist()
+    [0, 36028797018963968, 0]
     """
-    step = np.ldexp(1.0, int(np.frexp(gaps.sum())[1]) - STEPS)
-    return np.asarray(np.rint(gaps / step) * step)
+    step = np.ldexp(1.0, int(np.frexp(gaps.sum())[1]) - (STEPS - int(2 * k).bit_length()))
+    return np.asarray(np.rint(gaps / step), dtype=np.int64)
 
 
 def _costs(row: Row, k: int, threads: int) -> Iterator[tuple[int, int, NDArray[np.float64]]]:

@@ -139,14 +139,10 @@ def place(words: NDArray[np.uint64], firsts: NDArray[np.uint64]) -> NDArray[np.i
     >>> place(np.array([[4, 5, 5, 5], [9, 1, 2, 8]], dtype=np.uint64), firsts).tolist()
     [0, 0, 1, 2]
     """
-    found: NDArray[np.int64] = np.searchsorted(firsts[0], words[0], side="right").astype(np.int64) - 1
-    if len(words) > 1 and firsts.shape[1]:
-        # A key before all, with -1, is held against the last of the others, and equals none.
-        tied = np.flatnonzero(firsts[0][found] == words[0])
-        left = np.searchsorted(firsts[0], words[0, tied])
-        for at in np.unique(left).tolist():
-            some = tied[left == at]
-            found[some] = at + place(words[1:, some], firsts[1:, at : int(found[some[0]]) + 1])
+    from rothko.kernels.curve.place_keys import place_keys
+
+    found = np.empty(words.shape[1], dtype=np.int64)
+    place_keys(words, firsts, found)
     return found
 
 
