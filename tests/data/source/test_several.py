@@ -337,6 +337,20 @@ def test_a_release_does_not_go_where_it_would_be_read(folder: Path) -> None:
             release.save(out)
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_labels_of_all_files_are_more_than_the_codes_of_one_can_count(folder: Path, ending: str) -> None:
+    Path("data").mkdir()
+    expected = []
+    for i in range(4):
+        labels = [f"{i}/{j}" for j in range(100)]
+        codes = pa.array([*range(100), None], pa.int8())
+        WRITE[ending](pa.table({"zip": pa.DictionaryArray.from_arrays(codes, labels)}), Path(f"data/{i}{ending}"))
+        expected += [*labels, None]
+    source = open_source(Path("data"))
+    assert source.read()["zip"].to_pylist() == expected
+    assert [one for piece in source.batches() for one in piece["zip"].to_pylist()] == expected
+
+
 def test_a_folder_of_many_small_files(folder: Path) -> None:
     Path("data").mkdir()
     table = PEOPLE.slice(0, 1)

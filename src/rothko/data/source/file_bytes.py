@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from rothko.data.address import Store, is_store
 from rothko.errors import InputError
-from rothko.progress import count_threads
 
 AT_ONCE = 16
 """Questions that a store is asked at a time."""
@@ -69,8 +68,11 @@ def unread(path: Path, damaged: str) -> InputError:
 
 
 def at_once(path: Path) -> int:
-    """How many files are opened side by side that lie where this one does: questions to a store are waited for."""
-    return AT_ONCE if is_store(path) else count_threads(None)
+    """How many files are opened side by side that lie where this one does: questions to a store are waited for.
+
+    Of this machine one by one: nearly all of it is Python, and a second thread makes it dearer and no quicker.
+    """
+    return AT_ONCE if is_store(path) else 1
 
 
 def stamps(paths: Collection[Path]) -> list[tuple[str | int, ...]]:

@@ -61,6 +61,8 @@ class Listing:
     members: tuple[Member, ...]
     form: Format
     notes: tuple[str, ...] = ()
+    others: frozenset[Path] = frozenset()
+    """Files that lie among them and are not read."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -145,12 +147,12 @@ def listed(path: Files) -> Listing:
         notes.append(f"Files of {label} with other endings ({kinds_told}) are not read: {others.total():,}.")
     if empty:
         notes.append(f"Files of {label} that are empty: {len(empty):,}.")
-    return Listing(label, tuple(members), form, tuple(notes))
+    return Listing(label, tuple(members), form, tuple(notes), frozenset(found).difference(m.path for m in members))
 
 
 def paths_below(path: Files) -> set[Path]:
-    """All files that a folder or a pattern stands for, those that are not read among them."""
-    return {*_found(path)[1]}
+    """All files that a folder or a pattern stands for now, those that are not read among them; none is looked at."""
+    return {*_found(path, looked_at=False)[1]}
 
 
 def paths_at(path: Files) -> tuple[Path, ...]:
@@ -190,12 +192,12 @@ def _is_pattern(path: Path) -> bool:
     return any(sign in str(path) for sign in MAGIC)
 
 
-def _found(path: Files) -> tuple[Path, list[Path]]:
-    """The folder below which all files lie, and these, in the order of their names."""
+def _found(path: Files, *, looked_at: bool = True) -> tuple[Path, list[Path]]:
+    """The folder below which all files lie, and these, in the order of their names; told of each what is no file."""
     if isinstance(path, tuple):
-        return _named(path)
+        return _named(path, looked_at)
     if not _is_pattern(path) or (not is_store(path) and path.exists()):
-        return path, sorted(_in_store(path) if is_store(path) else _in_folder(path))
+        return path, sorted(_in_store(path) if is_store(path) else _in_folder(path, looked_at))
     parts = path.parts
     fixed = next(i for i, part in enumerate(parts) if any(sign in part for sign in MAGIC))
     base = Path(*parts[:fixed])
@@ -206,21 +208,22 @@ def _found(path: Files) -> tuple[Path, list[Path]]:
     for name in glob.iglob(str(path), recursive=True):
         one = Path(name)
         if one.is_dir():
-            files.update(() if "**" in parts else _in_folder(one))
+            files.update(() if "**" in parts else _in_folder(one, looked_at))
         elif not _is_hidden(one, base):
-            check_file(one, may_be_empty=True)
+            if looked_at:
+                check_file(one, may_be_empty=True)
             files.add(one)
     _refuse_lakes(files)
     return base, sorted(files)
 
 
-def _named(paths: tuple[Path, ...]) -> tuple[Path, list[Path]]:
+def _named(paths: tuple[Path, ...], looked_at: bool) -> tuple[Path, list[Path]]:
     """The files of several that are named; an error where one is named twice, for its records would count twice."""
     found: dict[str, Path] = {}
     for path in paths:
-        if not is_several(path) and not is_store(path):
+        if looked_at and not is_several(path) and not is_store(path):
             check_file(path, may_be_empty=True)
-        for one in _found(path)[1] if is_several(path) else [path]:
+        for one in _found(path, looked_at=looked_at)[1] if is_several(path) else [path]:
             place = str(one) if is_store(one) else os.path.realpath(one)
             if place in found:
                 raise InputError(f"{one.name} is named twice, and its records would count twice; name it once.")
@@ -242,7 +245,7 @@ def _matches(name: str, pattern: str) -> bool:
     return re.match("".join(steps), f"{name}/") is not None
 
 
-def _in_folder(folder: Path) -> Iterator[Path]:
+def _in_folder(folder: Path, looked_at: bool) -> Iterator[Path]:
     """All files below a folder that are not hidden; folders behind links as well, once each."""
     seen = set()
 
@@ -261,7 +264,8 @@ def _in_folder(folder: Path) -> Iterator[Path]:
         for name in files:
             if not name.startswith((".", "_")):
                 path = Path(here, name)
-                check_file(path, may_be_empty=True)
+                if looked_at:
+                    check_file(path, may_be_empty=True)
                 yield path
 
 

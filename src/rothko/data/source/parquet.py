@@ -18,11 +18,12 @@ def open_parquet(path: Path, _: CsvOptions, *, groups: Iterable[int] | None = No
     damaged = f"{path.name} is damaged or cut short: its columns cannot be read."
     try:
         with pq.ParquetFile(by_range(path)) as file:
-            schema, names, about = file.schema_arrow, tuple(file.schema_arrow.names), file.metadata
+            schema, about = file.schema_arrow, file.metadata
             chosen = list(range(about.num_row_groups) if groups is None else groups)
             stored = [(about.row_group(i).num_rows, about.row_group(i).total_byte_size) for i in chosen]
     except DAMAGED:
         raise unread(path, f"{path.name} is not a Parquet file, or it is damaged or cut short.") from None
+    names = tuple(schema.names)
     there, held = sum(count for count, _ in stored), sum(size for _, size in stored)
     spread = held > SMALL  # below, threads cost more than they spare
 

@@ -8,7 +8,7 @@ columns of which a file knows no value. Anything else is refused, with the names
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -36,7 +36,6 @@ def open_several(path: Files, csv: CsvOptions) -> Source:
         raise InputError(f"{said('--input-format')} is for one file; where there are several, they have endings.")
     found = listed(path)
     before = dict(zip(found.paths, stamps(found.paths), strict=True))
-    others = paths_below(path) - {*found.paths}
     source = _open_texts(found, csv) if found.form.text else _open_typed(found, csv)
     return replace(
         source,
@@ -44,7 +43,7 @@ def open_several(path: Files, csv: CsvOptions) -> Source:
         path=path,
         notes=(*source.notes, *found.notes),
         _stamps=before,
-        _others=others,
+        _others=found.others,
         _listed=lambda: paths_below(path),
     )
 
@@ -127,12 +126,15 @@ class _Part:
         return pa.table(arrays)
 
     def _as(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        kind = self.types[name]
         try:
-            return (as_plain(column) if is_text_type(column.type) else column).cast(self.types[name])
+            if is_text_type(column.type) and not pa.types.is_dictionary(kind):
+                column = as_plain(column)
+            return column.cast(kind)
         except DAMAGED:
             raise InputError(
                 f"{self.label}: the column {name!r} holds {column.type}, and some of its values cannot be "
-                f"{self.types[name]}, as in other files; write all files with one type."
+                f"{kind}, as in other files; write all files with one type."
             ) from None
 
 
@@ -146,26 +148,28 @@ def _open_typed(found: Listing, options: CsvOptions) -> Source:
     sources = each(opened, found.members, at_once(found.members[0].path))
     kinds = _kinds(found.members, sources)
     told = _said_by_folders([{n: v for n, v in one.told.items() if n not in kinds} for one in found.members])
+    usual = pa.schema(kinds.items())
     parts = [
-        _Part(source, member.label, same, {field.name: kinds[field.name] for field in source.schema or ()
-                                           if field.type != kinds[field.name]})
+        _Part(source, member.label, same, _others(source.schema, usual))
         for member, source, same in zip(found.members, sources, told, strict=True)
-    ]  # fmt: skip
+    ]
 
     def read(columns: Sequence[str], as_text: Collection[str]) -> pa.Table:
-        tables = each(lambda part: part.read(columns, as_text), parts, count_threads(None))
-        return pa.concat_tables(tables).combine_chunks()
+        tables = each(lambda run: [part.read(columns, as_text) for part in run], _runs(parts), count_threads(None))
+        return pa.concat_tables(itertools.chain.from_iterable(tables)).combine_chunks()
 
     def pieces(columns: Sequence[str], as_text: Collection[str], rows: int, threads: int) -> Iterator[pa.Table]:
+        def together(run: Sequence[_Part]) -> pa.Table:
+            # As a whole, however few records are asked for: a piece for each would take longer than all of them.
+            tables = itertools.chain.from_iterable(part.pieces(columns, as_text, PIECE_ROWS, 1) for part in run)
+            return pa.concat_tables(tables).combine_chunks()
+
         for small, some in itertools.groupby(parts, key=lambda part: is_small(part.source)):
-            # A small file is read by one thread, so several are read at a time.
-            run = [*some]
             if small:
-                # As a whole, however few records are asked for: a piece for each would take longer than all of them.
-                read = ahead(lambda part: [*part.pieces(columns, as_text, PIECE_ROWS, 1)], run, threads)
-                yield from itertools.chain.from_iterable(read)
+                # One thread reads them, so several of them are read at a time.
+                yield from ahead(together, _runs(some, rows), threads)
             else:
-                yield from itertools.chain.from_iterable(part.pieces(columns, as_text, rows, threads) for part in run)
+                yield from itertools.chain.from_iterable(part.pieces(columns, as_text, rows, threads) for part in some)
 
     return Source(
         found.label,
@@ -180,14 +184,47 @@ def _open_typed(found: Listing, options: CsvOptions) -> Source:
 
 def is_small(source: Source) -> bool:
     """Whether a file may be in memory as a whole, beside others: few bytes may hold many records that are alike."""
-    return source.bytes <= SMALL and (source.rows or 0) * len(source.names) <= SMALL
+    return source.bytes <= SMALL and _values(source) <= SMALL
+
+
+def _values(source: Source) -> int:
+    return (source.rows or 0) * len(source.names)
+
+
+def _runs(parts: Iterable[_Part], rows: int = PIECE_ROWS) -> Iterator[list[_Part]]:
+    """Files that follow each other and are read at a time, for what is done by file and not by record takes a while.
+
+    Together they are no larger than one small file may be, and end with the one that makes them so many records.
+    """
+    run: list[_Part] = []
+    size, values, there = 0, 0, 0
+    for part in parts:
+        source = part.source
+        size, values, there = size + source.bytes, values + _values(source), there + (source.rows or 0)
+        if run and (size > SMALL or values > SMALL):
+            yield run
+            run, size, values, there = [], source.bytes, _values(source), source.rows or 0
+        run.append(part)
+        if there >= rows:
+            yield run
+            run, size, values, there = [], 0, 0, 0
+    if run:
+        yield run
+
+
+def _others(schema: pa.Schema | None, usual: pa.Schema) -> dict[str, pa.DataType]:
+    """Columns that have another type in a file than in the table → their type in the table."""
+    assert schema is not None
+    if schema.equals(usual):
+        return {}
+    return {one.name: usual.field(one.name).type for one in schema if one.type != usual.field(one.name).type}
 
 
 def _kinds(members: Sequence[Member], sources: Sequence[Source]) -> dict[str, pa.DataType]:
     """The type of each column, which holds those of all files without loss."""
     first, usual = sources[0], members[0]
     assert first.schema is not None
-    kinds = {field.name: field.type for field in first.schema}
+    kinds = {field.name: _roomy(field.type) for field in first.schema}
     seen = [first.schema]
     for member, source in zip(members, sources, strict=True):
         assert source.schema is not None
@@ -200,7 +237,7 @@ def _kinds(members: Sequence[Member], sources: Sequence[Source]) -> dict[str, pa
         for field in source.schema:
             if field.name not in kinds:
                 raise InputError(f"{member.label} has the column {field.name!r}, which {usual.label} has not.")
-            joint = _joint(kinds[field.name], field.type)
+            joint = _joint(kinds[field.name], _roomy(field.type))
             if joint is None:
                 raise InputError(
                     f"{member.label}: the column {field.name!r} holds {field.type}, and in other files "
@@ -208,6 +245,15 @@ def _kinds(members: Sequence[Member], sources: Sequence[Source]) -> dict[str, pa
                 )
             kinds[field.name] = joint
     return kinds
+
+
+def _roomy(kind: pa.DataType) -> pa.DataType:
+    """The type of a column of several files: codes that count the labels of one file may be too few for those of all.
+
+    >>> str(_roomy(pa.dictionary(pa.int8(), pa.string())))
+    'dictionary<values=string, indices=int32, ordered=0>'
+    """
+    return pa.dictionary(pa.int32(), kind.value_type, kind.ordered) if pa.types.is_dictionary(kind) else kind
 
 
 def _joint(one: pa.DataType, two: pa.DataType) -> pa.DataType | None:
