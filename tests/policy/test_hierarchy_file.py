@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import rothko as rk
 from rothko.data.hierarchy.hierarchy import Hierarchy
+from rothko.data.hierarchy.spec import HierarchySpec
 from rothko.errors import HierarchyError
 from rothko.policy.code_systems import levels, system_of
-from rothko.policy.hierarchy_file import read_hierarchy, written_hierarchy
+from rothko.policy.hierarchy_file import read_hierarchy, spec_of, written_hierarchy
 from tests.data.test_hierarchy import nested
 from tests.strategies.tables import unhurried
 
@@ -26,6 +27,29 @@ def test_a_file_is_read_back(tmp_path_factory: pytest.TempPathFactory, tree: obj
     path = tmp_path_factory.mktemp("files") / f"h{ending}"
     path.write_text(written_hierarchy(hierarchy, path), encoding="utf-8")
     assert read_hierarchy(path) == hierarchy
+
+
+@pytest.mark.parametrize(("encoding", "sign", "found"), [
+    ("utf-8", ";", "utf-8"),
+    ("utf-8-sig", ";", "utf-8"),
+    ("cp1252", ";", "cp1252"),
+    ("utf-16", "\t", "utf-16"),
+])  # fmt: skip
+def test_what_a_spreadsheet_saves_is_read(folder: Path, encoding: str, sign: str, found: str) -> None:
+    """As it saves it: lines that end as on Windows, empty cells behind shorter lines, an empty line at the end."""
+    towns = {"Köln": "Rheinland", "Düsseldorf": "Rheinland", "Lübeck": "Küste"}
+    lines = [[town, group, "*", "", ""] for town, group in towns.items()] + [[""] * 5, [""]]
+    Path("towns.csv").write_bytes("\r\n".join(map(sign.join, lines)).encode(encoding))
+    hierarchy = read_hierarchy(Path("towns.csv"))
+    assert hierarchy == Hierarchy.from_rows([[town, group, "*"] for town, group in towns.items()])
+    spec = spec_of(Path("towns.csv"), hierarchy, Path("policy.yaml"))
+    assert spec == HierarchySpec("csv", "towns.csv", encoding=found)
+
+
+def test_what_is_written_for_a_spreadsheet_says_that_it_is_utf8() -> None:
+    for label, mark in (("Köln", "\ufeff"), ("Bonn", "")):
+        assert written_hierarchy(Hierarchy.flat([label]), Path("h.csv")) == f"{mark}{label};*\n"
+    assert not written_hierarchy(Hierarchy.flat(["Köln"]), Path("h.yaml")).startswith("\ufeff")
 
 
 @pytest.mark.parametrize(

@@ -120,14 +120,16 @@ def check(
 ) -> None:
     """Check that a file holds a hierarchy, and that every value of a column has a leaf; errors name lines."""
     from rothko.cli import console
-    from rothko.policy.hierarchy_file import read_hierarchy
+    from rothko.policy.hierarchy_file import encoding_of, read_hierarchy
 
     hierarchy = read_hierarchy(file)
     unused = None if data is None else _fits(hierarchy, data, column, policy).unused
     if as_json:
         console.json({**_counts(hierarchy), "unused": unused}, "hierarchy check")
         return
-    console.out.print(f"{file}: {_size(hierarchy)}", markup=False)
+    how = encoding_of(file)
+    told = "" if how == "utf-8" else f", read as {how}"
+    console.out.print(f"{file}: {_size(hierarchy)}{told}", markup=False)
     if unused and data is not None:
         console.out.print(f"{unused:,} of its leaves do not occur in {named(data)}, which does no harm.", markup=False)
 

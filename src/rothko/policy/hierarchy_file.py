@@ -1,10 +1,14 @@
 """Hierarchies in files that a person edits: lines as in ARX, or a tree in YAML; errors name the line.
 
-The ending tells which: ``.yaml`` and ``.yml`` hold a tree, all others lines.
+The ending tells which: ``.yaml`` and ``.yml`` hold a tree, all others lines. Spreadsheets take a text for UTF-8 where
+it begins with a mark, and many write the code page of their system, or UTF-16: lines with other letters than ASCII's
+are written with the mark, and all of these are read. A wrong guess is no danger: values of the table then have no leaf.
 """
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,14 +19,36 @@ from rothko.data.hierarchy.hierarchy import Hierarchy
 from rothko.data.hierarchy.paths import breadth_first, read_text
 from rothko.data.hierarchy.spec import HierarchySpec
 from rothko.errors import HierarchyError
+from rothko.policy.spelling import WESTERN
 from rothko.policy.yaml import as_yaml
 
 TREES = (".yaml", ".yml")
 """Endings of files that hold a tree."""
 
 
-def read_hierarchy(path: Path, *, delimiter: str | None = None, encoding: str = "utf-8") -> Hierarchy:
-    """Read a hierarchy from a file."""
+def encoding_of(path: Path) -> str:
+    """What a text is in: UTF-8, UTF-16 where its mark says so, or else what spreadsheets of Western Europe write."""
+    try:
+        data = path.read_bytes()
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return WESTERN if _decodes(data, WESTERN) else "utf-8"
+    except OSError:
+        return "utf-8"  # the reader says what is wrong
+    return "utf-8"
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    with contextlib.suppress(UnicodeDecodeError):
+        return "\0" not in data.decode(encoding)
+    return False
+
+
+def read_hierarchy(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> Hierarchy:
+    """Read a hierarchy from a file; an encoding that is not given is found."""
+    encoding = encoding or encoding_of(path)
     if path.suffix.lower() not in TREES:
         return Hierarchy.from_csv(path, delimiter=delimiter, encoding=encoding)
     where, text = str(path), read_text(str(path), encoding)
@@ -70,7 +96,10 @@ def _paths(node: yaml.Node, above: tuple[str, ...], where: str) -> Iterator[tupl
 
 def written_hierarchy(hierarchy: Hierarchy, path: Path) -> str:
     """The text of a file with a hierarchy, by the ending of its name."""
-    return as_yaml(hierarchy.to_nested()) if path.suffix.lower() in TREES else hierarchy.to_csv()
+    if path.suffix.lower() in TREES:
+        return as_yaml(hierarchy.to_nested())
+    lines = hierarchy.to_csv()
+    return lines if lines.isascii() else f"\ufeff{lines}"
 
 
 def spec_of(path: Path, hierarchy: Hierarchy, policy: Path) -> HierarchySpec:
@@ -79,4 +108,5 @@ def spec_of(path: Path, hierarchy: Hierarchy, policy: Path) -> HierarchySpec:
         return HierarchySpec("tree", hierarchy.to_nested())
     folder = policy.resolve().parent
     file = path.resolve()
-    return HierarchySpec("csv", file.relative_to(folder).as_posix() if file.is_relative_to(folder) else str(file))
+    name = file.relative_to(folder).as_posix() if file.is_relative_to(folder) else str(file)
+    return HierarchySpec("csv", name, encoding=encoding_of(path))
