@@ -35,7 +35,8 @@ AT_ONCE = 1 << 23
 class Refining:
     """A table that is refined by counts."""
 
-    records: Records
+    records: list[Records]
+    """The source, until it is read: what gives its values their codes is not needed any more, then."""
     outline: Outline
     policy: Request
     sample: list[Coded]
@@ -68,7 +69,8 @@ class Refining:
 class DiskCounter:
     """Counts records in passes (:class:`rothko.engines.refine.Counter`)."""
 
-    records: Records
+    records: list[Records]
+    """The source, until it is read."""
     outline: Outline
     shares: Budget
     spill: Spill
@@ -81,7 +83,7 @@ class DiskCounter:
         give_back()
         writer = self.spill.writer(self.outline, parts=1, memory=self.shares.buffers)
         found = _Tallies.of(self.outline, tasks, self.shares.frequency)
-        for coded in passing(self.records, "repartition", self.progress):
+        for coded in passing(self.records.pop(), "repartition", self.progress):
             writer.write(np.zeros(coded.rows, dtype=np.int32), coded)
             found.add(coded)
         self.files.extend(writer.close())

@@ -104,7 +104,7 @@ class Cells:
         return tuple(
             Asked(
                 one, held, tuple(self.of_code[i] for i in held), tuple(len(self.first[i]) for i in held),
-                tuple(self.live[i] for i in held), _values_of(outline, one),
+                tuple(self.live[i][self.of_code[i]] for i in held), _values_of(outline, one),
             )
             for one, held in zip(problem.over, problem.members, strict=True)
         )  # fmt: skip
@@ -149,14 +149,15 @@ class Asked:
     sizes: tuple[int, ...]
     """How many cells each has."""
     live: tuple[NDArray[np.bool_], ...]
+    """Of each of its lines: whether something can become of the part of each code."""
     values: tuple[int, ...]
     """Below what the codes are that rules look at."""
 
     def keys(self, encoded: Encoded) -> Keys:
         """The keys of those of some records that something can become of."""
         live = np.zeros(encoded.rows, dtype=np.bool_)
-        for i, cells, alive in zip(self.lines, self.cells, self.live, strict=True):
-            live |= alive[cells][encoded.codes[i]]
+        for i, alive in zip(self.lines, self.live, strict=True):
+            live |= alive[encoded.codes[i]]
         places = slice(None) if live.all() else np.flatnonzero(live)
         rows = Rows()
         rules_of(encoded, self.over.requirements, rows.add)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,6 +231,8 @@ class Problem:
         left = history[history[:, BECOMES] != GONE]
         parts = np.column_stack([left[:, [LINE, LOW, HIGH, SUPPRESSED]], left[:, BECOMES] == NOTHING])
         # In the order of the memory of every other table of parts: for another one the kernel would be compiled again.
+        # Tables of all codes: where nothing is suppressed they stay as they were, and each round would have its own.
+        hidden, never = _kept(standing.hidden, hidden), _kept(standing.never, never)
         after = Standing(np.ascontiguousarray(parts, dtype=np.int32), hidden, hiding, never, sets.anonymity)
         return Performed(after, bool(finished), history, performed, standing, self.columns.at)
 
@@ -279,6 +281,11 @@ class Problem:
 def labels_asked(workload: Sequence[Task]) -> list[Classify]:
     """The tasks whose labels are told."""
     return [task for task in workload if isinstance(task, Classify)]
+
+
+def _kept(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
+    """What was before, where it is as it was."""
+    return before if np.array_equal(before, after) else after
 
 
 def _offsets(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
