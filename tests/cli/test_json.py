@@ -78,9 +78,12 @@ def test_every_command_has_a_schema(rothko: Rothko) -> None:
         schema = json.loads(rothko("schema", "--of", name).out)
         Draft202012Validator.check_schema(schema)
         assert schema["$schema"].endswith("2020-12/schema")
+    for form, command in (("certificate", "anonymize"), ("sets certificate", "sets")):
+        assert rothko("schema", "--of", form).out == rothko("schema", "--of", command).out
     ran = rothko("schema", "--of", "anonymise")
     assert ran.code == 2
     assert "did you mean 'anonymize'" in ran.err
+    assert rothko("schema", "--of", "nothing").err.count("'measure'") == 1
 
 
 def test_what_is_printed_is_what_is_promised(folder: Path, rothko: Rothko) -> None:

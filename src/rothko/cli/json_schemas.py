@@ -178,6 +178,9 @@ SCHEMAS: dict[str, Schema] = {
 }  # fmt: skip
 """By command; ``error`` is what any of them prints where it fails, ``log`` a line of ``--log json``."""
 
+CALLED = {"certificate": "anonymize", "sets certificate": "sets"}
+"""What documents call themselves that are not called as their command."""
+
 
 def json_schema_of(what: str) -> Schema:
     """The schema of what a command prints, or of a policy file."""
@@ -185,9 +188,9 @@ def json_schema_of(what: str) -> Schema:
         from rothko.policy.policy import Policy
 
         return Policy.json_schema()
+    what = CALLED.get(what, what)
     if what not in SCHEMAS:
-        known = ["policy", *SCHEMAS]
-        raise InputError(f"--of must be {', '.join(known[:-1])} or {known[-1]}, not {what!r}; {nearest(what, known)}")
+        raise InputError(f"--of takes a command, log, error or policy, not {what!r}; {nearest(what, SCHEMAS)}")
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": {"error": "an error of rothko, --json", "log": "an event of rothko, --log json"}.get(

@@ -125,6 +125,20 @@ def test_a_file_that_is_cut_short(door: str, rothko: Rothko) -> None:
         assert os.listdir() == [door]
 
 
+@pytest.mark.parametrize("door", DATABASES)
+@pytest.mark.parametrize("begin", [44, 4096])
+def test_a_database_of_which_bytes_are_wrong(
+    door: str, begin: int, rothko: Rothko, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    WRITERS[door](PEOPLE, Path(door))
+    raw = bytearray(Path(door).read_bytes())
+    raw[begin : begin + 100] = bytes(255 - byte for byte in raw[begin : begin + 100])
+    Path(door).write_bytes(raw)
+    refused(rothko("anonymize", address(door), *ASKED, "--out", "out.csv"), "or it is damaged")
+    assert os.listdir() == [door]
+
+
 def test_a_file_that_is_gone_between_two_passes(door: str) -> None:
     source = open_source(address(door))
     assert sum(piece.num_rows for piece in source.batches()) == 3000

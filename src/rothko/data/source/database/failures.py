@@ -21,7 +21,10 @@ IN_USE = re.compile(r"SQLSTATE:? ?55P03|database (table )?is locked|set lock on 
 """What databases say where somebody else holds what is asked for."""
 DENIED = re.compile(r"[Pp]ermission denied|readonly database|unable to open database file|failed to open '")
 """What they say of files that may not be opened; that there is one, is looked at before."""
-DAMAGED = re.compile(r"not a database|not a valid DuckDB|malformed|Serialization|Could not read enough bytes")
+DAMAGED = re.compile(
+    r"not a database|not a valid DuckDB|malformed|unsupported file format|Corrupt database|Serialization|"
+    r"Could not read enough bytes"
+)
 """What they say of files that are none of theirs, or not whole."""
 LOST = "the connection was lost while it was read; start again"
 REFUSED = {
