@@ -121,3 +121,19 @@ def test_a_narrow_terminal_cuts_no_number(
     shown = terminal.shown()
     assert "…" not in shown.partition("lower")[2]
     assert set(numbers(told)) <= set(numbers(shown))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_narrow_terminal_breaks_no_name(
+    tmp_path: Path, rothko: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """Reasons stand below where there is no room beside."""
+    names = ["Schulabschluss", "Nettoeinkommen"]
+    rows = "\n".join(f"{i % 5},{i * 37 % 211}" for i in range(60))
+    (tmp_path / "people.csv").write_text(f"{','.join(names)}\n{rows}\n")
+    terminal = Terminal(monkeypatch, "utf-8", width)
+    rothko("draft", tmp_path / "people.csv", "--out", tmp_path / "policy.yaml")
+    shown = terminal.shown().partition("unique on")[0]
+    assert all(name in shown for name in names)
+    assert shown.count("quasi-identifier") + shown.count("keep") >= 2
+    assert "5 distinct" in shown

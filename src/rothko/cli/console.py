@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, OverflowMethod
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -30,6 +31,8 @@ WIDTH = 140
 """Of tables that go to a file or a pipe, which have no width of their own."""
 ROOMY = 100
 """A terminal that is so wide has room for bars beside texts that are folded anyway."""
+GAP, READABLE = 2, 24
+"""Letters between two columns, and letters of a line that a reason can be read in."""
 
 
 class Talk(Console):
@@ -255,7 +258,28 @@ def set_metrics(found: dict[str, Any]) -> Table:
 
 def proposals(found: Draft, to: Console) -> Table:
     """What was proposed for each column, and why; on a terminal with how many records have a value of their own."""
+    if to.is_terminal and not _has_room(found, to.width):
+        return _listed(found)
     return _proposals(found, to.is_terminal and to.width >= ROOMY, plain=bars.plainly(to))
+
+
+def _has_room(found: Draft, width: int) -> bool:
+    """Whether reasons have a column's room beside all that stands before them."""
+    cells = [(one.name, one.column.role.value, one.type) for one in found.proposals]
+    before = sum(max(map(len, column)) for column in zip(*cells, strict=True)) + len("distinctmissing")
+    return before + 5 * GAP + READABLE <= width
+
+
+def _listed(found: Draft) -> Table:
+    """The same for a narrow terminal: a line for each column, and its reason below."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(overflow="fold")
+    for one in found.proposals:
+        missing = f", {one.missing:,} missing" if one.missing else ""
+        about = f"  {one.column.role.value}: {one.type}, {one.distinct:,} distinct{missing}"
+        table.add_row(Text.assemble((one.name, "bold"), about))
+        table.add_row(Padding(Text(one.why, "dim"), (0, 0, 0, 2)))
+    return table
 
 
 def _proposals(found: Draft, barred: bool, *, plain: bool) -> Table:
