@@ -33,8 +33,10 @@ def draw(browser: Browser, client: Client, view: str, name: str, *, night: bool 
 def main() -> None:
     """Walk through the studio with made-up patients."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as profile:
-        pyarrow.csv.write_csv(patients(2000), Path(folder) / "patients.csv")
-        with served(Path(folder)) as client, running(Path(profile)) as browser:
+        ward = Path(folder) / "ward"
+        ward.mkdir()
+        pyarrow.csv.write_csv(patients(2000), ward / "patients.csv")
+        with served(ward) as client, running(Path(profile)) as browser:
             let_in(browser, client)
             client.open("patients.csv")
             client.shows("roles", "Counted in all")
