@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,9 @@ __all__ = ["disk_engine", "engine", "folder", "in_postgres", "postgres", "rothko
 settings.register_profile("same", derandomize=True, max_examples=60)
 settings.register_profile("explore", derandomize=False, max_examples=60)
 settings.load_profile("same")
+# What a shell starts in the background ignores Ctrl-C, and so does all that it starts; tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 FEW = 30
 """Examples that every run tries of a property, and a third of what its test asks for beyond them; see ``many``."""
 
