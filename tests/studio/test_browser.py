@@ -300,3 +300,43 @@ def test_what_was_done_to_a_row_shows_before_the_page_is_fetched(browser: Browse
         page.point("tr.waits .act button", click=True)
         until(page, lambda: page.run("document.querySelectorAll('tr.waits').length") == 0)
         assert page.run("document.querySelectorAll('.roles tbody tr').length") == len(studio.desk.policy.columns)
+
+
+def test_a_node_is_dragged_onto_a_group(browser: Browser, studio: Client) -> None:
+    """With the pointer, as a person does."""
+    studio.done("hierarchies/look", column="education")
+    studio.shows("hierarchies", "The tree")
+    studio.done("hierarchies/edit", column="education", do="group", name="school", node=["none", "primary"])
+    studio.shows("hierarchies", "What a level costs")
+    let_in(browser, studio)
+    with page_at(browser, studio, "/hierarchies") as page:
+        page.ask("Page.bringToFront")
+        page.ask("Input.setInterceptDrags", enabled=True)
+        page.run("document.querySelector('[data-node=vocational]').scrollIntoView({block:'center'})")
+
+        def place(node: str) -> tuple[float, float]:
+            x, y = page.run(
+                f"(function(b){{return [b.x+8,b.y+b.height/2]}})"
+                f"(document.querySelector('[data-node={node}]').getBoundingClientRect())"
+            )
+            return x, y
+
+        (x, y), (to_x, to_y) = place("vocational"), place("school")
+        page.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        page.ask("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
+        for share in (0.3, 0.7, 1.0):
+            there = {"x": x + (to_x - x) * share, "y": y + (to_y - y) * share}
+            page.ask("Input.dispatchMouseEvent", type="mouseMoved", button="left", buttons=1, **there)
+        held = page.wait("Input.dragIntercepted")["data"]
+        for kind in ("dragEnter", "dragOver", "drop"):
+            page.ask("Input.dispatchDragEvent", type=kind, x=to_x, y=to_y, data=held)
+        page.ask("Input.dispatchMouseEvent", type="mouseReleased", x=to_x, y=to_y, button="left", clickCount=1)
+
+        def below() -> bool:
+            tree = studio.desk.policy.columns["education"].hierarchy
+            assert tree is not None
+            return ("school", ("none", "primary", "vocational")) in tree.value
+
+        until(page, below)
+        until(page, lambda: page.run("!!document.querySelector('.tree details details [data-node=vocational]')"))
+        assert page.complaints == []
