@@ -42,13 +42,14 @@ def test_a_limit_decides_whether_a_file_is_recoded_in_pieces(
     whole, batches = Source.read, Source.batches
     calls = []
 
-    def read(self: Source, **options: Any) -> Any:
+    def read(self: Source, columns: Any = None, **options: Any) -> Any:
         calls.append("whole")
-        return whole(self, **options)
+        assert "name" not in (columns or self.names), "which is dropped"
+        return whole(self, columns, **options)
 
-    def pieces(self: Source, *args: Any, **options: Any) -> Any:
+    def pieces(self: Source, columns: Any = None, **options: Any) -> Any:
         calls.append("pieces")
-        return batches(self, *args, **options)
+        return batches(self, columns, **options)
 
     monkeypatch.setattr(Source, "read", read)
     monkeypatch.setattr(Source, "batches", pieces)

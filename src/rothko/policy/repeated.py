@@ -28,7 +28,8 @@ def repeated(source: Source, policy: Policy) -> str:
     The first records are looked at, a quarter of a million: reading all of a large file once more would cost more than
     it tells.
     """
-    names = () if policy.owner is not None else tuple(_identifiers(policy))
+    told_apart = () if policy.owner is not None else _identifiers(policy)
+    names = [name for name in told_apart if name not in source.unread]
     first = source.peek(names, rows=PIECE_ROWS) if names else None
     if first is None:
         return ""

@@ -153,6 +153,22 @@ def test_every_type_is_exact_text_or_refused_by_the_name_of_its_column(clinic: s
     assert tuple(draft.policy.columns) == source.names
 
 
+def test_what_cannot_be_read_and_is_dropped_is_not_read(clinic: str, disk_engine: str, folder: Path) -> None:
+    told(
+        clinic,
+        "DROP TABLE IF EXISTS clinic.tagged",
+        "CREATE TABLE clinic.tagged AS SELECT *, ARRAY[name] AS tags, name AS patient FROM clinic.people",
+    )
+    address = f"{clinic}&table=clinic.tagged"
+    drafted = rk.draft(address).policy
+    assert drafted.columns["tags"].role == "identifier"
+    for engine in ("memory", disk_engine):
+        released = rk.anonymize(address, drafted.but(method="mondrian"), engine=engine, accept_draft=True)
+        assert "tags" not in released.table.column_names
+    released.save(folder / "out.csv")
+    assert rk.Recoding.load(folder / "out-recoding").apply(address).column_names == released.table.column_names
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [

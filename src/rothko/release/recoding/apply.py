@@ -88,11 +88,12 @@ def apply_file(
     place = RowsPlace.of(out, overwrite=overwrite, inputs=inputs)
     phi = Recoding.load(recoding)
     source = opened(data, phi.policy, csv=csv)
+    read = phi.reads(source)
     limit = available_memory() if granted is None else granted
     as_text = written_as_text(phi.policy) | set(phi.policy.kept + phi.policy.sensitive)
     # Compressed files are several times larger in memory, and so are the copies on the way.
     at_once = 20 * source.bytes + (0 if granted is None else BASELINE) < limit
-    tables = iter([source.read(as_text=as_text)]) if at_once else source.batches(as_text=as_text)
+    tables = iter([source.read(read, as_text=as_text)]) if at_once else source.batches(read, as_text=as_text)
     names = {name: [column.name for column in columns] for name, columns in phi.published.items()}
     # Whose new records are is not asked, and would not be known of those that are there already.
     anonymity = [replace(r, of=None) for r in phi.policy.privacy if isinstance(r, KAnonymity)]
@@ -105,7 +106,7 @@ def apply_file(
         labels = {name: labels for name, labels in source.labels.items() if name not in phi.published}
         with RowsFile(temporary, escape=phi.policy.csv.escape_formulas, labels=labels) as file:
             for table in tables:
-                recoded, unknown = phi.apply_table(table, source.label)
+                recoded, unknown = phi.apply_table(table)
                 _only_known(recoded, phi)
                 told = _told(recoded, table, phi)
                 with connect() as connection:

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 
 from rothko import json_text
 from rothko.data.encode import Encoded
-from rothko.data.schema import match, written_as_text
+from rothko.data.schema import columns_read, match, written_as_text
+from rothko.data.source.source import Source
 from rothko.data.typed import typed
 from rothko.errors import InputError, PolicyError, RothkoError
 from rothko.methods.classes import ColumnClasses, Cuts, TreeClasses
@@ -166,12 +167,16 @@ class Recoding:
         Records that cannot be placed show ``*`` in every quasi-identifier.
         """
         source = opened(data, self.policy)
-        table, _ = self.apply_table(source.read(as_text=written_as_text(self.policy)), source.label)
+        table, _ = self.apply_table(source.read(self.reads(source), as_text=written_as_text(self.policy)))
         return source.restore(pa.table({name: rebuilt(column) for name, column in columns_of(table)}))
 
-    def apply_table(self, table: pa.Table, label: str = "the table") -> tuple[pa.Table, int]:
+    def reads(self, source: Source) -> tuple[str, ...]:
+        """The columns of unseen records that are read, identifiers not; an error where others are there than were."""
+        match(source.names, self.policy, source.label)
+        return columns_read(source.names, self.policy)
+
+    def apply_table(self, table: pa.Table) -> tuple[pa.Table, int]:
         """The recoded rows of an Arrow table, and how many of them had to be suppressed."""
-        match(table.column_names, self.policy, label)
         found = self._shown_to(typed(table, self.policy))
         columns: dict[str, Any] = {}
         for name in table.column_names:
