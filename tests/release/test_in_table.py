@@ -355,10 +355,14 @@ def test_kept_columns_of_every_type_come_back_or_are_refused_by_name(
     else:
         assert (row["price"], row["yes"], row["at"]) == (Decimal("10.50"), True, datetime(2020, 1, 1, 2, 3, 4, 5))
     assert (row["wide"], row["bytes"], row["half"]) == (2**63 - 1, b"\x00\xff", 0.5)
-    if kind != "duckdb":
-        lists = table.append_column("tags", pa.array([["a"]] * n))
-        with pytest.raises(OutputError, match="Column 'tags' holds list"):
-            rk.anonymize(lists, qi="age", keep=[*kept, "tags"], k=5).save(place, overwrite=True, recoding=False)
+    others = [
+        pa.array([["a"]] * n), pa.array([{"a": 1}] * n), pa.nulls(n), pa.array([Decimal(1)] * n, pa.decimal256(60, 2)),
+    ]  # fmt: skip
+    for values in others:
+        more = table.append_column("tags", values)
+        with pytest.raises(OutputError, match=f"Column 'tags' holds .* which is not written to (?i:{kind})") as told_of:
+            rk.anonymize(more, qi="age", keep=[*kept, "tags"], k=5).save(place, overwrite=True, recoding=False)
+        assert "'tags' holds " + str(values.type)[:4] in str(told_of.value)
 
 
 def test_zoned_times_go_to_postgresql_and_nan_does_not_go_to_sqlite(server: str, folder: Path) -> None:

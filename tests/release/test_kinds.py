@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
+from rothko.data.source.open import open_source
 from rothko.errors import InputError, RothkoError
 from rothko.release.kinds import cell_texts
 from rothko.release.publish import exact_mean
@@ -136,6 +137,24 @@ def test_kept_columns_leave_exactly(tmp_path: Path, ending: str, engine: str) ->
         assert values(read[name]) == values(KINDS[name]), name
         if ending == ".arrow" and name not in OTHER_TYPE[ending]:
             assert read[name].type == KINDS[name].type
+
+
+@pytest.mark.parametrize("ending", [".xlsx", ".sav", ".dta"])
+def test_columns_of_every_kind_leave_as_cells(tmp_path: Path, ending: str) -> None:
+    few = pa.array([Decimal("1.00"), None] * (ROWS // 2), pa.decimal256(60, 2))
+    kinds = [few, *(one for name, one in KINDS.items() if name != "union")]
+    table = pa.table({"age": [i // 2 for i in range(ROWS)], **{f"c{i}": one for i, one in enumerate(kinds)}})
+    kept = [name for name in table.column_names if name != "age"]
+    out = rk.anonymize(table, qi=["age"], keep=kept, k=3).save(tmp_path / f"release{ending}")  # verified there
+    assert out.certificate.verification.rows == ROWS
+    assert {*open_source(out.data).read(["c0"], as_text=["c0"])["c0"].to_pylist()} == {"1.00", None}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_draft_looks_at_every_kind(name: str) -> None:
+    for values in (KINDS[name], pa.chunked_array([KINDS[name].slice(0, 1)] * ROWS)):
+        table = pa.table({"age": [i // 2 for i in range(ROWS)], "x": values})
+        assert rk.draft(table).policy.columns["x"].role in ("identifier", "quasi-identifier", "sensitive", "keep")
 
 
 @pytest.mark.parametrize("name", sorted({"union"}.union(*REFUSED.values())))

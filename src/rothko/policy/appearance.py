@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 from rothko.data.exact import NUMBER
 from rothko.data.fold import folded, look_alikes
 from rothko.data.line import as_text
+from rothko.data.plain import as_plain
 from rothko.data.schema import Role
+from rothko.data.survey.distinct import as_stored
 from rothko.data.typed import read_as
 from rothko.errors import InputError
 from rothko.policy.column_names import (
@@ -154,7 +156,7 @@ def _look_at_one(name: str, raw: pa.ChunkedArray, given: Sequence[str]) -> Look:
         "timestamp": pa.types.is_timestamp, "time": pa.types.is_time,
     }  # fmt: skip
     kind = next((kind for kind, test in tests.items() if test(values.type)), "number")
-    constant = len(values) <= 1 and len(raw.unify_dictionaries().unique()) <= 1
+    constant = len(values) <= 1 and len(as_stored(as_plain(raw)).unique()) <= 1
     look = Look(name, kind, column, values, constant)
     infinite = pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py()
     return _without(look, ["inf", "-inf"]) if infinite else look

@@ -260,7 +260,7 @@ def form_of(kind: pa.DataType) -> str:
     types = pa.types
     if types.is_boolean(kind):
         return TRUTH
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal128(kind):
         return NUMBER
     if types.is_date(kind):
         return DAY

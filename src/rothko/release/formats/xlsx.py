@@ -186,7 +186,7 @@ def _cells_of(name: str, values: pa.Array) -> pa.Array:
     texts = cell_texts(values).cast(LARGE)
     if types.is_boolean(kind):
         return _joined('<c t="b"><v>', pc.if_else(values, "1", "0").cast(LARGE), "</v></c>")
-    if types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind):
+    if types.is_integer(kind) or types.is_decimal128(kind) or types.is_floating(kind):
         return pc.if_else(
             _is_exact(values), _joined("<c><v>", texts, "</v></c>"), _numbers_as_text(name, values, texts)
         )

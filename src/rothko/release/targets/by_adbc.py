@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from rothko.data.source.database.url import Address, named
 from rothko.errors import OutputError
-from rothko.release.targets.target import AT_ONCE, staged_name
+from rothko.release.targets.target import AT_ONCE, no_type, staged_name
 
 WHOLE = {
     pa.int8(): pa.int16(), pa.uint8(): pa.int16(), pa.int16(): pa.int16(), pa.uint16(): pa.int32(),
@@ -48,10 +48,7 @@ class ByAdbc:
         """The type that a column has in the database; an error where there is none that holds its values."""
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if (found := self.types.get(kind)) is None:
-            raise OutputError(
-                f"Column {column.name!r} holds {column.type}, which {self.address.kind} has no type for; turn it into "
-                "text or numbers, or drop it."
-            )
+            raise no_type(self.address, column)
         return found
 
     def execute(self, statement: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from rothko.data.source.database.duck import CONFIG
 from rothko.data.source.database.url import Address, named
@@ -15,6 +16,7 @@ from rothko.release.sql import parquet_rows
 from rothko.release.targets.target import (
     AT_ONCE,
     TIMES_ASKED,
+    no_type,
     refuse_no_folder,
     refuse_taken,
     refuse_view,
@@ -22,6 +24,16 @@ from rothko.release.targets.target import (
     restored,
     staged_name,
 )
+
+
+def is_held(kind: pa.DataType) -> bool:
+    """Whether a table of DuckDB holds values of a type as they are, each of them one value.
+
+    >>> is_held(pa.decimal128(38, 2)), is_held(pa.decimal256(60, 2)), is_held(pa.list_(pa.int64()))
+    (True, False, False)
+    """
+    types = pa.types
+    return not (types.is_null(kind) or types.is_nested(kind) or types.is_decimal256(kind))
 
 
 @dataclass(slots=True)
@@ -61,7 +73,10 @@ class DuckTable:
         return self._connection.execute(statement)
 
     def load(self, rows: Path) -> None:
-        """Stage rows."""
+        """Stage rows; refuses what is grouped and hashed by no value that they show."""
+        for column in pq.read_schema(rows):
+            if not is_held(column.type):
+                raise no_type(self.address, column)
         self._made = not Path(self.address.client).exists()
         self._connection = duckdb.connect(self.address.client, config=CONFIG)
         self._execute("SET enable_progress_bar = false")

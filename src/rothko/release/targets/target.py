@@ -78,6 +78,14 @@ def refuse_taken(address: Address, there: bool, overwrite: bool) -> None:
         raise OutputError(f"{capital(address.label)} exists; use {said('--overwrite', True)} to replace it.")
 
 
+def no_type(address: Address, column: pa.Field) -> OutputError:
+    """What is said of a column whose values a database would not hold as they are."""
+    return OutputError(
+        f"Column {column.name!r} holds {column.type}, which is not written to {address.kind}; turn it into text "
+        "or numbers, or drop it."
+    )
+
+
 def refuse_view(address: Address, is_view: bool) -> None:
     """Refuse what has the name and is no table: it is never replaced."""
     if is_view:
