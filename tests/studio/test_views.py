@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from rothko.report.released import read_release
 from rothko.studio.desk import REMEMBERED, Desk
 from rothko.studio.views import VIEWS
 from rothko.studio.views.start import files_below
+from rothko.studio.worker import Worker
 from tests.studio.served import Client, served, text
 
 
@@ -271,6 +273,17 @@ def test_a_killed_worker_loses_nothing_but_the_run(studio: Client) -> None:
     assert "ended from outside" in studio.main("run")
     assert not killed.folder.exists()
     assert studio.desk.policy == before
+
+
+def test_a_worker_that_cannot_be_started_is_told_of(ward: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing_left(worker: Worker) -> None:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    with served(ward, ahead=False) as client:
+        monkeypatch.setattr(Worker, "start", nothing_left)
+        client.done("open/path", path="patients.csv")
+        told = client.shows("open", "No process could be started")
+        assert os.strerror(errno.EAGAIN) in told
 
 
 def test_nothing_is_saved_where_nothing_may_be(studio: Client, ward: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,10 @@ class Worker:
         hears
             Told of progress (``stage``) and of partial results (``partial``).
         """
-        self.start()
+        try:
+            self.start()
+        except OSError as error:  # no memory, or no room, for another process
+            raise WorkError(f"No process could be started to work in ({error.strerror}).") from None
         assert self._pipe is not None
         self._last += 1
         future = asyncio.get_running_loop().create_future()
