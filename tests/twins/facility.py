@@ -79,6 +79,9 @@ class Opening:
     def run(self, found: Sequence[tuple[list[int], int]]) -> list[Group]:
         """One look at all boxes, those first that save most: the classes that come of it."""
         saved = [self.weigh(box, cost)[1] if self.promising(box, cost) else 0 for box, cost in found]
+        self.known.clear()  # each thread that asks has a memory of its own
+        for one in self.classes:
+            one.parted = (0, -1)
         vain = 0
         for b in sorted(range(len(found)), key=lambda b: -saved[b]):
             if saved[b] == 0 or vain > IN_VAIN * len(self.classes):

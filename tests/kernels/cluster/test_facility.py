@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rothko.kernels.cluster import facility, price
+from rothko.kernels.cluster import facility, walk
 from rothko.kernels.cluster import sieve as sieves
 from rothko.methods.cluster.price import _pool_of, ladder_of
 from rothko.methods.cluster.tuples import Entries
@@ -28,13 +29,18 @@ def opened(table: Table, entries: Entries, reach: float) -> tuple[list[Group], l
     tuples, ladder = table.tuples, ladder_of(table.tuples)
     assert ladder is not None
     who, pool = _pool_of(tuples, ladder, entries)
-    found, whole = price.boxes(tuples.lines, ladder, pool, tuples.k, reach, 1 << 20, 1 << 30)
+    found, whole, _ = walk.boxes(
+        tuples.lines, ladder, pool, tuples.k, reach, 1 << 20, 1 << 30, np.zeros_like(ladder.top), ladder.top
+    )
     assert whole
     place = np.argsort(who)
-    made = facility.open_boxes(
+    given_to = (
         tuples.lines, found, pool.x, pool.values, tuples.k, tuples.rules.asked, place[entries.tuples], entries.classes,
         entries.amounts, entries.count,
     )  # fmt: skip
+    cuts = (0, len(found.cost) // 2, len(found.cost))
+    alone = np.concatenate([facility.savings(*given_to, *some) for some in pairwise(cuts)])
+    made = facility.open_boxes(*given_to, alone)
     given: list[Group] = [[] for _ in range(entries.count)]
     for t, c, n in zip(place[entries.tuples].tolist(), entries.classes.tolist(), entries.amounts.tolist(), strict=True):
         given[c].append((t, n))

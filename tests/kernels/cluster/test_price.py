@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rothko.kernels.cluster import price as kernels
+from rothko.kernels.cluster import walk
 from rothko.methods.cluster.price import codes_of, ladder_of
 from rothko.methods.cluster.tuples import Tuples
 from rothko.privacy import KAnonymity
@@ -36,13 +37,14 @@ class Given:
         self.counts = [cells.randint(1, 5) for _ in range(n)]
         first = tuples.records[tuples.starts[:-1]]
         self.codes = [records(encoded)[i] for i in first]
-        self.pool = kernels.Pool(
+        self.pool = walk.Pool(
             codes_of(tuples, ladder, np.arange(n)), tuples.x, np.array(self.counts, dtype=np.int64),
             np.array(self.prices, dtype=np.int64), tuples.values,
         )  # fmt: skip
 
-    def found(self, k: int, reach: float) -> tuple[kernels.Found, list[list[int]]]:
-        found, whole = kernels.boxes(self.tuples.lines, self.ladder, self.pool, k, reach, MOST, PATIENCE)
+    def found(self, k: int, reach: float) -> tuple[walk.Found, list[list[int]]]:
+        first, top = np.zeros_like(self.ladder.top), self.ladder.top
+        found, whole, _ = walk.boxes(self.tuples.lines, self.ladder, self.pool, k, reach, MOST, PATIENCE, first, top)
         assert whole
         return found, [part.tolist() for part in np.split(found.tuples, found.begin[1:-1])][: len(found.cost)]
 
@@ -144,6 +146,7 @@ def test_too_many_boxes_are_told() -> None:
     case = Case({"q0": list(range(8)), "q1": list("abcdefgh")}, {"q0": {}, "q1": {}}, (KAnonymity(k=2),))
     table = Given(case, 2, random.Random(0))
     for most, patience in ((20, PATIENCE), (MOST, 10)):
-        found, whole = kernels.boxes(table.tuples.lines, table.ladder, table.pool, 2, 1e9, most, patience)
+        first, top = np.zeros_like(table.ladder.top), table.ladder.top
+        found, whole, _ = walk.boxes(table.tuples.lines, table.ladder, table.pool, 2, 1e9, most, patience, first, top)
         assert not whole
         assert len(found.tuples) <= most

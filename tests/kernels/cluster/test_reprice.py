@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rothko.kernels.cluster import price as pricing
+from rothko.kernels.cluster import walk
 from rothko.kernels.cluster.reprice import reprice
-from rothko.methods.cluster.price import AGAIN, FAIR, FALL, REACH, RISE, SHARE, SWEEPS, codes_of, ladder_of
+from rothko.methods.cluster.price import AGAIN, FAIR, FALL, HOPE, REACH, RISE, SHARE, SWEEPS, codes_of, ladder_of
 from rothko.methods.cluster.repair import ALL
 from rothko.methods.cluster.tuples import Entries
 from rothko.privacy import KAnonymity
@@ -20,7 +21,7 @@ from tests.strategies.tables import Case, cases, unhurried
 MOST, PATIENCE = 100_000, 1 << 20
 
 
-def anew(table: Table, entries: Entries, *, steps: int, nearest: int, most: int = MOST) -> Entries:
+def anew(table: Table, entries: Entries, *, steps: int, nearest: int, most: int = MOST, worth: float = HOPE) -> Entries:
     tuples = table.tuples
     ladder = ladder_of(tuples)
     assert ladder is not None
@@ -28,7 +29,7 @@ def anew(table: Table, entries: Entries, *, steps: int, nearest: int, most: int 
     found = reprice(
         tuples.lines, ladder, codes, tuples.x, tuples.values, tuples.k, tuples.rules.asked,
         entries.tuples, entries.classes, entries.amounts, entries.count, steps, nearest, REACH, most, PATIENCE,
-        SWEEPS, RISE, FALL, AGAIN, SHARE, FAIR, ALL, SEED,
+        SWEEPS, RISE, FALL, AGAIN, SHARE, FAIR, worth, ALL, SEED,
     )  # fmt: skip
     return Entries(*found)
 
@@ -75,11 +76,13 @@ def test_a_step_is_boxes_prices_and_a_repair_of_what_comes_of_them(case: Case, s
         return
     ladder = ladder_of(tuples)
     assert ladder is not None
-    pool = pricing.Pool(
+    pool = walk.Pool(
         codes_of(tuples, ladder, np.array(order)), np.ascontiguousarray(tuples.x[:, order]), counts[order], cost[order],
         np.ascontiguousarray(tuples.values[:, order]),
     )  # fmt: skip
-    found, whole = pricing.boxes(tuples.lines, ladder, pool, tuples.k, REACH, MOST, PATIENCE)
+    found, whole, _ = walk.boxes(
+        tuples.lines, ladder, pool, tuples.k, REACH, MOST, PATIENCE, np.zeros_like(ladder.top), ladder.top
+    )
     assert whole
     state, m = [int(SEED)], before.count
     for _ in range(2 + m - 1):  # the class that is begun with, of two, and how near the others are
@@ -96,7 +99,8 @@ def test_a_step_is_boxes_prices_and_a_repair_of_what_comes_of_them(case: Case, s
         new = table.repair(Entries(np.array(order)[some], of, many, made))
         if not loose(new) and table.loss(merged(new)) < lost:
             expected = merged(new)
-    assert sorted(merged(anew(table, before, steps=1, nearest=m))) == sorted(expected)
+    assert sorted(merged(anew(table, before, steps=1, nearest=m, worth=-1000.0))) == sorted(expected)
+    assert merged(anew(table, before, steps=1, nearest=m, worth=1.0)) == merged(before), "nothing is worth it"
 
 
 def test_of_too_many_boxes_those_that_were_found_will_do() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rothko.data.encode import Encoded
 from rothko.kernels.cluster import price as kernels
+from rothko.kernels.cluster.walk import boxes
 from rothko.methods import Cluster
 from rothko.methods.cluster import price
 from rothko.methods.cluster.price import dearest, ladder_of, priced
@@ -91,6 +93,37 @@ def test_of_too_many_boxes_those_that_were_found_are_opened(monkeypatch: pytest.
     assert held(found, tuples.count) == tuples.counts.tolist()
     assert np.bincount(found.classes, weights=found.amounts).min() >= 6
     assert tuples.partition(found).gcp(table().lines) < tuples.partition(entries).gcp(table().lines)
+
+
+def test_all_boxes_are_found_in_parts_and_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuples, entries = grown(table())
+    ladder = ladder_of(tuples)
+    assert ladder is not None
+    _, pool = price._pool_of(tuples, ladder, entries)
+    first, top = np.zeros_like(ladder.top), ladder.top
+    whole, _, looked = boxes(tuples.lines, ladder, pool, 6, price.REACH, 1 << 20, 1 << 40, first, top)
+    found, all_of_them = price._boxes(tuples, ladder, pool, 1)
+    assert all_of_them
+    assert members(found) == members(whole)
+    for name, least, most in (("LOOKS", 10, looked // len(pool.amounts)), ("MOST", 100, len(whole.tuples) - 1)):
+        for limit in (least, most):
+            monkeypatch.setattr(price, name, limit)
+            some, all_of_them = price._boxes(tuples, ladder, pool, 1)
+            assert not all_of_them
+            assert members(some) < members(whole)
+            again, _ = price._boxes(tuples, ladder, pool, 3)
+            for one, other in zip(some, again, strict=True):
+                assert one.tolist() == other.tolist()
+        monkeypatch.undo()
+
+
+def members(found: Any) -> set[tuple[int, ...]]:
+    """The tuples of each box, and what it costs."""
+    ends = found.begin.tolist()
+    return {
+        (int(cost), *sorted(found.tuples[begin:end].tolist()))
+        for cost, begin, end in zip(found.cost, ends, ends[1:], strict=False)
+    }
 
 
 def test_there_are_none_where_they_would_take_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -374,20 +374,9 @@ def _open(block, classes, m, k, found, b, ledger, touched, new, free):
 
 
 @linked
-def _savings(block, classes, k, found, ledger):
-    """What opening each box alone would save."""
-    saved = np.zeros(found.cost.size, dtype=np.int64)
-    for b in range(saved.size):
-        if _promising(found, b, classes, ledger):
-            touched, saved[b] = _weigh(block, classes, k, found, b, ledger)
-            _forget(ledger, touched)
-    return saved
-
-
-@linked
-def _pass(block, classes, m, k, found, ledger, free):
+def _pass(block, classes, m, k, found, ledger, free, saved):
     """Open boxes, those first that save most: how many classes there are, the next free entry, what was saved."""
-    saved, vain, total = _savings(block, classes, k, found, ledger), 0, np.int64(0)
+    vain, total = 0, np.int64(0)
     for b in order_of(saved, saved.size, True):
         if saved[b] == 0 or vain > IN_VAIN * m:
             break
@@ -405,7 +394,24 @@ def _pass(block, classes, m, k, found, ledger, free):
 
 
 @compiled
-def open_boxes(lines, found, x, values, k, rules, tuples, of_class, amounts, m):
+def savings(lines, found, x, values, k, rules, tuples, of_class, amounts, m, first, last):
+    """What it would save to open each of some boxes alone: from ``first`` to before ``last``.
+
+    The others as for :func:`open_boxes`.
+    """
+    lines, rules = own(lines), own_rules(rules)
+    block = Block(lines, x, values, rules, room_for(rules, 1))
+    classes, _, _ = listed(block, k, tuples, of_class, amounts, m)
+    ledger, saved = _ledger(block, classes, m), np.zeros(last - first, dtype=np.int64)
+    for b in range(first, last):
+        if _promising(found, b, classes, ledger):
+            touched, saved[b - first] = _weigh(block, classes, k, found, b, ledger)
+            _forget(ledger, touched)
+    return saved
+
+
+@compiled
+def open_boxes(lines, found, x, values, k, rules, tuples, of_class, amounts, m, saved):
     """Open boxes where that saves, those first that save most.
 
     Parameters
@@ -413,7 +419,9 @@ def open_boxes(lines, found, x, values, k, rules, tuples, of_class, amounts, m):
     lines, x, values, k, rules, tuples, of_class, amounts, m
         See :func:`rothko.kernels.cluster.repair.repair`; all records are in a class.
     found
-        The boxes, see :func:`rothko.kernels.cluster.price.boxes`.
+        The boxes, see :func:`rothko.kernels.cluster.walk.boxes`.
+    saved
+        What each of them would save alone, see :func:`savings`.
 
     Returns
     -------
@@ -423,7 +431,7 @@ def open_boxes(lines, found, x, values, k, rules, tuples, of_class, amounts, m):
     block = Block(lines, x, values, rules, room_for(rules, 1))
     classes, _, free = listed(block, k, tuples, of_class, amounts, m)
     ledger, lost = _ledger(block, classes, m), np.int64(0)
-    m, free, saved = _pass(block, classes, m, k, found, ledger, free)
+    m, free, total = _pass(block, classes, m, k, found, ledger, free, saved)
     number, count, used = np.empty(m, dtype=np.int64), np.int64(0), 0
     held, of, many = np.empty(ledger.of.size, np.int64), np.empty(ledger.of.size, np.int64), classes.amounts.copy()
     for c in range(m):
@@ -435,4 +443,4 @@ def open_boxes(lines, found, x, values, k, rules, tuples, of_class, amounts, m):
             held[used], of[used], many[used] = classes.held[e], number[c], classes.amounts[e]
             used += 1
             e = classes.follow[e]
-    return held[:used].copy(), of[:used].copy(), many[:used].copy(), count, saved, lost
+    return held[:used].copy(), of[:used].copy(), many[:used].copy(), count, total, lost

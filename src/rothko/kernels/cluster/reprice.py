@@ -12,9 +12,10 @@ import numpy as np
 from rothko.kernels import compiled, linked
 from rothko.kernels.cluster.hull import own, room_for_chain
 from rothko.kernels.cluster.lists import Block, entries_of, exchange, listed, taken_apart
-from rothko.kernels.cluster.price import Pool, boxes_of, opened_by_prices, room_for_found
+from rothko.kernels.cluster.price import opened_by_prices
 from rothko.kernels.cluster.recluster import dearer_of_two, nearest_to
 from rothko.kernels.cluster.repair import dissolve, move, place
+from rothko.kernels.cluster.walk import Pool, boxes_of, room_for_found
 from rothko.kernels.numbers import draw
 from rothko.kernels.order import order_of
 from rothko.kernels.rules import own as own_rules
@@ -59,7 +60,7 @@ def _any_order(n, random):
 @compiled
 def reprice(
     lines, ladder, codes, x, values, k, rules, tuples, of_class, amounts, m,
-    steps, nearest, reach, most, patience, sweeps, rise, fall, again, share, fair, tries, seed,
+    steps, nearest, reach, most, patience, sweeps, rise, fall, again, share, fair, worth, tries, seed,
 ):  # fmt: skip
     """Make near classes of a block anew by prices, again and again.
 
@@ -75,6 +76,8 @@ def reprice(
         Which boxes count, how many tuples they may have together, how often each tuple may be looked at for them.
     sweeps, rise, fall, again, share, fair
         See :func:`rothko.kernels.cluster.price.dive`; ``rise`` is a share of what a record costs on average.
+    worth
+        Where prices show that no more than this share could be gained, nothing is made anew.
 
     Returns
     -------
@@ -89,6 +92,7 @@ def reprice(
     left, paid, room = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), room_for_found(most, k)
     together, chain = np.empty(size.size, dtype=np.int32), room_for_chain(lines)
     near, far = np.empty(nearest + 1, dtype=np.int64), np.empty(nearest + 1, dtype=np.int64)
+    lowest = np.zeros(ladder.top.size, dtype=np.int64)
     for _ in range(steps):
         if m < 2:
             break
@@ -101,12 +105,14 @@ def reprice(
         if before == 0:
             continue
         named, pool = _pool(block, codes, who, left, paid, taken_apart(classes, near, count, among, who, left, paid))
-        found, _ = boxes_of(lines, ladder, pool, k, reach, patience * named.size, room)
+        found, _, _ = boxes_of(lines, ladder, pool, k, reach, patience * named.size, room, lowest, ladder.top)
         if found.cost.size == 0:
             continue
         order = _any_order(found.cost.size, random)
         step = np.int64(rise * before / records)
-        some, of, many, made, _ = opened_by_prices(found, pool, k, rules, order, sweeps, step, fall, again, share, fair)
+        some, of, many, made, _ = opened_by_prices(
+            found, pool, k, rules, order, sweeps, step, fall, again, share, fair, np.int64(before * (1 - worth))
+        )
         if made == 0:
             continue
         new, loose, unused = listed(block, k, named[some], of, many, made)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,8 @@ from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples
 from rothko.progress import each
 
 if TYPE_CHECKING:
-    from rothko.kernels.cluster.price import Found as Boxes
-    from rothko.kernels.cluster.price import Ladder, Pool
+    from rothko.kernels.cluster.walk import Found as Boxes
+    from rothko.kernels.cluster.walk import Ladder, Pool
 
 REACH = 1.05
 """A box counts where k records cost so many times more than in it, or no less than a little."""
@@ -59,10 +59,14 @@ FAIR = 0.8
 """To which share a class must be paid by its records; others join classes where they add least."""
 OPENINGS, WORTH = 8, 0.001
 """How often all boxes are looked at for such as are worth opening, at most; a pass must gain this share of the loss."""
+PARTED = 3
+"""The levels of so many lines make parts of the walk through all boxes."""
 NEAR = 8
 """How many near classes are made anew at a time, where not the whole block is,"""
 MOST_NEAR = 4_000_000
-"""and how many tuples their boxes may have together."""
+"""and how many tuples their boxes may have together,"""
+HOPE = 0.01
+"""where prices do not show that less than this share could be gained."""
 
 
 def dearest(
@@ -133,13 +137,13 @@ def _block(
     over: Callable[[], bool],
 ) -> Entries:
     """The classes of a block; where it has too many boxes, those that were found are opened among the classes."""
-    from rothko.kernels.cluster.price import boxes, dive
+    from rothko.kernels.cluster.price import dive
 
     as_it_was = _numbered(Entries(*entries.between(*piece), entries.count))
     if over() or as_it_was.count < 2:
         return as_it_was
     who, pool = _pool_of(tuples, ladder, as_it_was)
-    found, whole = boxes(tuples.lines, ladder, pool, tuples.k, REACH, MOST, LOOKS * len(who))
+    found, whole = _boxes(tuples, ladder, pool, threads)
     new = as_it_was
     if whole:
         asked = np.random.default_rng(seed_of(*numbers)).permutation(len(found.cost))
@@ -148,6 +152,42 @@ def _block(
         if made[2][made[1] < 0].sum() <= UNSERVED * pool.amounts.sum():
             new = settled(tuples, Entries(who[made[0]], made[1], made[2], made[3]), threads=threads)
     return _opened(tuples, new, who, pool, found, replace(effort, steps=0), numbers, threads, over)
+
+
+def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, threads: int) -> tuple[Boxes, bool]:
+    """All boxes that count, and whether they are all: no more than may be looked at, and than there is room for.
+
+    In parts by the levels of the first lines, the finest first. Where there are too many boxes those parts are taken
+    that come before that, and so much of the next one: which they are does not hang on threads.
+    """
+    from rothko.kernels.cluster.walk import Found, boxes
+
+    d = len(ladder.top)
+    parts = np.array(list(product(*map(range, ladder.top[:PARTED].tolist()))), dtype=np.int64)
+    spent, most = np.zeros((2, len(parts)), dtype=np.int64), np.array([LOOKS * len(pool.amounts), MOST])
+
+    def work(i: int) -> Boxes | None:
+        looks, room = (most - spent[:, :i].sum(axis=1)).tolist()
+        if looks < 0 or room < 0:
+            return None  # it would not be taken
+        first, top = np.zeros(d, dtype=np.int64), ladder.top.copy()
+        first[:PARTED], top[:PARTED] = parts[i], parts[i] + 1
+        found, whole, looked = boxes(tuples.lines, ladder, pool, tuples.k, REACH, room, looks, first, top)
+        spent[:, i] = (looked, len(found.tuples)) if whole else most + 1
+        return found
+
+    made = each(work, range(len(parts)), threads)
+    within = int((np.cumsum(spent, axis=1) <= most[:, None]).all(axis=0).sum())
+    # The next one may have begun before it was known how much is left for it.
+    made = [*made[:within], *map(work, range(within, len(parts))[:1])]
+    taken = [part for part in made if part is not None]
+    before = np.cumsum([0, *(len(part.tuples) for part in taken)])
+    found = Found(
+        np.concatenate([np.empty(0, dtype=np.int64), *(part.cost for part in taken)]),
+        np.concatenate([*(part.begin[:-1] + at for part, at in zip(taken, before, strict=False)), before[-1:]]),
+        np.concatenate([np.empty(0, dtype=np.int32), *(part.tuples for part in taken)]),
+    )
+    return found, within == len(parts)
 
 
 def _opened(
@@ -162,27 +202,35 @@ def _opened(
     over: Callable[[], bool],
 ) -> Entries:
     """Classes after records were moved and boxes opened, by turns, until that gains little."""
-    from rothko.kernels.cluster.facility import open_boxes
+    from rothko.kernels.cluster.facility import open_boxes, savings
 
     order = np.argsort(who)
+    # As many tuples in each: what a box would save hangs on no other.
+    cuts = np.searchsorted(found.begin, np.linspace(0, found.begin[-1], threads + 1)).tolist()
     for i in range(OPENINGS):
         if over():
             break
         entries = repair_pass(tuples, entries, effort, numbers[1] + i, seed=numbers[0], threads=threads, over=over)
         places = order[np.searchsorted(who, entries.tuples, sorter=order)]
-        made = open_boxes(
+        given = (
             tuples.lines, found, pool.x, pool.values, tuples.k, tuples.rules.asked, places, entries.classes,
             entries.amounts, entries.count,
         )  # fmt: skip
-        entries, saved, left = Entries(who[made[0]], *made[1:4]), made[4], made[5]
-        if saved <= WORTH * left:
+
+        def saved(some: tuple[int, int], given: tuple[Any, ...] = given) -> NDArray[np.int64]:
+            one: NDArray[np.int64] = savings(*given, *some)
+            return one
+
+        made = open_boxes(*given, np.concatenate(each(saved, pairwise(cuts), threads)))
+        entries = Entries(who[made[0]], *made[1:4])
+        if made[4] <= WORTH * made[5]:
             break
     return entries
 
 
 def _pool_of(tuples: Tuples, ladder: Ladder, entries: Entries) -> tuple[NDArray[np.int64], Pool]:
     """The tuples of some classes, those first whose records cost most: which they are, and a pool."""
-    from rothko.kernels.cluster.price import Pool
+    from rothko.kernels.cluster.walk import Pool
 
     local, inverse = np.unique(entries.tuples, return_inverse=True)
     counts = np.bincount(inverse, weights=entries.amounts).astype(np.int64)
@@ -216,7 +264,7 @@ def near_anew(
         steps = max(round(effort.steps * block.classes), 1)
         found: Found = reprice(
             tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, MOST_NEAR, LOOKS,
-            SWEEPS, RISE, FALL, AGAIN, SHARE, FAIR, effort.tries, seed,
+            SWEEPS, RISE, FALL, AGAIN, SHARE, FAIR, HOPE, effort.tries, seed,
         )  # fmt: skip
         return found
 
@@ -233,7 +281,7 @@ def ladder_of(tuples: Tuples) -> Ladder | None:
 
     Those lines come first that tell records apart best: what is parted early is not looked at for all that follow.
     """
-    from rothko.kernels.cluster.price import Ladder
+    from rothko.kernels.cluster.walk import Ladder
 
     if len(tuples.encoded.lines) > MOST_LINES:
         return None

@@ -28,9 +28,9 @@ WIDER = 4
 IN_VAIN = 4
 """So many rounds of prices in a row that gain nothing end a search that has time left."""
 ENDLESS = 1 << 30
-NEAR_WORTH, SMALL = 0.0005, 25_000
+NEAR_WORTH, SMALL = 0.0002, 25_000
 """The share of the loss that a pass over near classes must gain for another one to follow, up to so many records: in
-larger tables, where it takes longer, the more."""
+larger tables, where it takes longer, the more, by their number to the power of 1.25."""
 
 
 class Start(NamedTuple):
@@ -91,7 +91,7 @@ class Plan:
             tries=ALL,
             steps=more * min(10.0, 3 * less, bearable),
         )
-        worth, near_worth = 0.001 / more**2, NEAR_WORTH * max(1.0, rows / SMALL) / more**2
+        worth, near_worth = 0.001 / more**2, NEAR_WORTH * max(1.0, rows / SMALL) ** 1.25 / more**2
         rounds, vain, near = more, more, repair.passes
         if seconds is not None:
             worth, near_worth, rounds, vain, near = 0.0, 0.0, ENDLESS, IN_VAIN, ENDLESS
@@ -114,7 +114,8 @@ def searched(
 ) -> LocalClasses:
     """The classes of the start that is best after some repair, repaired further and made anew."""
     shares = _Shares(len(tuples.records), len(starts) + 2, progress)
-    made = each(lambda start: start.make(max(threads // len(starts), 1)), starts, threads)
+    # One of them takes one thread whatever it is given.
+    made = each(lambda start: start.make(threads), starts, threads)
     best: Best | None = None
     for start, entries in zip(starts, made, strict=True):
         shares.one()
@@ -142,22 +143,19 @@ def searched(
         vain = 0 if found.loss < best.loss else vain + 1
         best = min(best, found, key=lambda one: one.loss)
         remark(f"loss {best.loss:.4f}")
-        best = _repaired(tuples, best, plan, number, over, seed=seed, threads=threads)
         best = _anew(tuples, best, plan, number, over, seed=seed, threads=threads)
     if number == 0:
-        best = _repaired(tuples, best, plan, number, over, seed=seed, threads=threads)
+        best = _repaired(tuples, best, plan, over, seed=seed, threads=threads)
     shares.all()
     return best.found
 
 
-def _repaired(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, seed: int, threads: int) -> Best:
+def _repaired(tuples: Tuples, best: Best, plan: Plan, over: Ending, *, seed: int, threads: int) -> Best:
     """Classes after passes of repair, until one gains little."""
-    effort = plan.turn(number)
-    for turn in range(1, effort.passes):
+    for turn in range(1, plan.repair.passes):
         if over() or best.loss == 0:
             break
-        turned = number * effort.passes + turn
-        entries = repair_pass(tuples, best.entries, effort, turned, seed=seed, threads=threads, over=over)
+        entries = repair_pass(tuples, best.entries, plan.repair, turn, seed=seed, threads=threads, over=over)
         before, best = best.loss, Best.of(tuples, entries)
         remark(f"loss {best.loss:.4f}")
         if before - best.loss <= plan.worth * best.loss:
