@@ -46,7 +46,11 @@ class Ran(NamedTuple):
     said: str
 
 
-def run(package: Path, **more: str) -> Ran:
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+"""No file can grow, as on a full disk."""
+
+
+def run(package: Path, before: str = "", **more: str) -> Ran:
     temporary = package.parent / "tmp"
     temporary.mkdir(exist_ok=True)
     environment = {
@@ -54,7 +58,7 @@ def run(package: Path, **more: str) -> Ran:
         "TMPDIR": str(temporary),
     }  # fmt: skip
     ran = subprocess.run(
-        [sys.executable, "-B", "-c", PROGRAM],
+        [sys.executable, "-B", "-c", f"{before}\n{PROGRAM}"],
         env=environment | more, preexec_fn=as_others, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
@@ -89,6 +93,11 @@ def test_a_read_only_package_and_no_home(package: Path) -> None:
     assert "NUMBA_CACHE_DIR" in first.said
     assert not first.kept.parent.parent.stat().st_mode & 0o077
     assert run(package).taken
+
+
+def test_a_disk_that_is_full(package: Path) -> None:
+    """A kernel is run although it cannot be kept, and kept by the next process that can."""
+    assert [run(package, before).taken for before in (FULL, FULL, "", "")] == [False, False, False, True]
 
 
 def test_what_others_can_write_is_not_run(package: Path) -> None:

@@ -9,6 +9,7 @@ Like ``linking.py`` this knows of Numba's inside, and is tried with a new versio
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
@@ -37,3 +38,8 @@ class Kept(FunctionCache):  # type: ignore[misc]
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled. Where the disk is full this process goes on with it, and the next compiles anew."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
