@@ -172,6 +172,7 @@ def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, threads: int) -> tuple[Bo
             return None  # it would not be taken
         first, top = np.zeros(d, dtype=np.int64), ladder.top.copy()
         first[:PARTED], top[:PARTED] = parts[i], parts[i] + 1
+        found: Boxes
         found, whole, looked = boxes(tuples.lines, ladder, pool, tuples.k, REACH, room, looks, first, top)
         spent[:, i] = (looked, len(found.tuples)) if whole else most + 1
         return found
