@@ -484,9 +484,9 @@ def test_a_recoding_is_applied_some_records_at_a_time(
     placed: list[int] = []
     once = rk.Recoding.apply_table
 
-    def counted(self: rk.Recoding, table: pa.Table, label: str) -> Any:
+    def counted(self: rk.Recoding, table: pa.Table) -> Any:
         placed.append(table.num_rows)
-        return once(self, table, label)
+        return once(self, table)
 
     monkeypatch.setattr(rk.Recoding, "apply_table", counted)
     found = []

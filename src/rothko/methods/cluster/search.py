@@ -144,18 +144,22 @@ def searched(
         best = min(best, found, key=lambda one: one.loss)
         remark(f"loss {best.loss:.4f}")
         best = _anew(tuples, best, plan, number, over, seed=seed, threads=threads)
+        # Where values are spread evenly, near classes find little and passes of repair a lot.
+        best = _repaired(tuples, best, plan, number, over, seed=seed, threads=threads)
     if number == 0:
-        best = _repaired(tuples, best, plan, over, seed=seed, threads=threads)
+        best = _repaired(tuples, best, plan, number, over, seed=seed, threads=threads)
     shares.all()
     return best.found
 
 
-def _repaired(tuples: Tuples, best: Best, plan: Plan, over: Ending, *, seed: int, threads: int) -> Best:
+def _repaired(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, seed: int, threads: int) -> Best:
     """Classes after passes of repair, until one gains little."""
-    for turn in range(1, plan.repair.passes):
+    effort = plan.turn(number)
+    for turn in range(1, effort.passes):
         if over() or best.loss == 0:
             break
-        entries = repair_pass(tuples, best.entries, plan.repair, turn, seed=seed, threads=threads, over=over)
+        turned = number * effort.passes + turn
+        entries = repair_pass(tuples, best.entries, effort, turned, seed=seed, threads=threads, over=over)
         before, best = best.loss, Best.of(tuples, entries)
         remark(f"loss {best.loss:.4f}")
         if before - best.loss <= plan.worth * best.loss:
