@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rothko.kernels import linked
+from rothko.kernels import inlined, linked
 from rothko.kernels.boxes import ORDERED, TREE
 from rothko.kernels.cluster.hull import (
     ABSENT,
@@ -89,24 +89,44 @@ def sift(lines, boxes, sieve, c, held):
 
 
 @linked
+def _rows(lines, sieve, x, t, rows):
+    """Where the sieve tells of the values of tuple ``t``."""
+    for a in range(rows.size):
+        rows[a] = _group(lines, sieve, a, x[a, t])
+
+
+@inlined
+def _word(sieve, rows, w):
+    """64 classes: a bit for each that may hold a tuple."""
+    some = sieve.bits[rows[0], w]
+    for a in range(1, rows.size):
+        some &= sieve.bits[rows[a], w]
+        if some == np.uint64(0):
+            break
+    return some
+
+
+@inlined
+def _place(low):
+    """Which bit of a word it is, given that alone."""
+    bit = np.int64(0)
+    while low > np.uint64(1):
+        low >>= np.uint64(1)
+        bit += 1
+    return bit
+
+
+@linked
 def cheapest_two(lines, boxes, sieve, x, t, cost, rows):
     """The two cheapest classes that hold tuple ``t``, the first of equal ones first; -1 where there are fewer."""
-    d, best, second = lines.spec.shape[0], np.int64(-1), np.int64(-1)
-    for a in range(d):
-        rows[a] = _group(lines, sieve, a, x[a, t])
+    best, second = np.int64(-1), np.int64(-1)
+    _rows(lines, sieve, x, t, rows)
     for w in range(sieve.bits.shape[1]):
-        some = sieve.bits[rows[0], w]
-        for a in range(1, d):
-            some &= sieve.bits[rows[a], w]
-            if some == np.uint64(0):
-                break
+        some = _word(sieve, rows, w)
         while some != np.uint64(0):
-            low, bit = some & (~some + np.uint64(1)), np.int64(0)
+            low = some & (~some + np.uint64(1))
             some ^= low
-            while low > np.uint64(1):
-                low >>= np.uint64(1)
-                bit += 1
-            c = (np.int64(w) << 6) + bit
+            c = (np.int64(w) << 6) + _place(low)
             if second >= 0 and cost[c] >= cost[second]:
                 continue
             if not contains(lines, boxes, c, x, t):
@@ -116,3 +136,20 @@ def cheapest_two(lines, boxes, sieve, x, t, cost, rows):
             else:
                 second = c
     return best, second
+
+
+@linked
+def holders(lines, boxes, sieve, x, t, rows, found):
+    """All classes that hold tuple ``t``, written to ``found`` in their order: how many there are."""
+    many = 0
+    _rows(lines, sieve, x, t, rows)
+    for w in range(sieve.bits.shape[1]):
+        some = _word(sieve, rows, w)
+        while some != np.uint64(0):
+            low = some & (~some + np.uint64(1))
+            some ^= low
+            c = (np.int64(w) << 6) + _place(low)
+            if contains(lines, boxes, c, x, t):
+                found[many] = c
+                many += 1
+    return many

@@ -3,7 +3,7 @@
 Records that cost less in another class go there, classes whose records all do are dissolved, and near classes are
 clustered anew (:mod:`rothko.kernels.cluster.repair`). That happens in blocks of classes that lie together on a Hilbert
 curve, side by side in threads, and pass after pass along other curves, so that what one pass cuts apart the next one
-joins.
+joins. What dear classes can spare then goes to cheap ones through others (:mod:`rothko.kernels.cluster.chains`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ PLACED = 8_000
 """in blocks of so many records,"""
 ASKED = 5_000_000
 """where there are more pairs of such records and classes: about a tenth of a second."""
+CHAINED = 100_000
+"""Records of a block in which chains are looked for: a moment."""
 TURN = 0.37
 """By how much the curve of a pass is shifted against that of the one before."""
 
@@ -138,6 +140,19 @@ def repair_pass(
         return found
 
     return by_blocks(tuples, entries, work, effort.block, turn, seed=seed, threads=threads, over=over)
+
+
+def chained(
+    tuples: Tuples, entries: Entries, *, seed: int, threads: int, over: Callable[[], bool] = lambda: False
+) -> Entries:
+    """The same boxes; cheap ones take what dear ones can spare, through others between them."""
+    from rothko.kernels.cluster.chains import chains
+
+    def work(block: Local, _: np.uint64) -> Found:
+        found: Found = chains(tuples.lines, *block.given)
+        return found
+
+    return by_blocks(tuples, entries, work, CHAINED, 0, seed=seed, threads=threads, over=over)
 
 
 class Local(NamedTuple):

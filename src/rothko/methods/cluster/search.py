@@ -4,7 +4,8 @@ Each start is repaired first, since repair gains more on some than on others; th
 What is grown is repaired as ``effort: fast`` does, so that more effort never loses more. What the best classes cost
 is where prices begin (:mod:`rothko.methods.cluster.price`): other classes come of them, boxes are opened that draw on
 many, and all is taken where it loses less, and repaired; then some near classes at a time are made anew by prices of
-their own. Nothing of it raises the loss, so the search may end at any time with what it has.
+their own, and at last what dear classes can spare goes to cheap ones through others. Nothing of it raises the loss, so
+the search may end at any time with what it has.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from rothko.methods.classes import LocalClasses
 from rothko.methods.cluster.price import BLOCK, dearest, near_anew, priced
-from rothko.methods.cluster.repair import ALL, COMPARED, LARGE, NEAREST, Effort, joined, repair_pass
+from rothko.methods.cluster.repair import ALL, COMPARED, LARGE, NEAREST, Effort, chained, joined, repair_pass
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.progress import Ending, each, remark
 
@@ -153,7 +154,7 @@ def searched(
 
 
 def _repaired(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, seed: int, threads: int) -> Best:
-    """Classes after passes of repair, until one gains little."""
+    """Classes after passes of repair, until one gains little, and after chains."""
     effort = plan.turn(number)
     for turn in range(1, effort.passes):
         if over() or best.loss == 0:
@@ -164,6 +165,8 @@ def _repaired(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending,
         remark(f"loss {best.loss:.4f}")
         if before - best.loss <= plan.worth * best.loss:
             break
+    best = Best.of(tuples, chained(tuples, best.entries, seed=seed, threads=threads, over=over))
+    remark(f"loss {best.loss:.4f}")
     return best
 
 
