@@ -8,18 +8,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rothko.data.encode import Encoded
+from rothko.data.encode import Encoded, encode
 from rothko.data.line import Kind
 from rothko.data.survey.coded import Coded, Outline
+from rothko.data.typed import typed
 from rothko.engines.refine import RefinedByCounts, refine_by_counts
 from rothko.errors import InputError
 from rothko.methods.refine.counts import Tally
-from rothko.methods.refine.foresight import FAR, Asked, Cells, Counted, depths_of
-from rothko.methods.refine.refine import Refine
-from rothko.methods.refine.standing import Problem, labels_asked
+from rothko.methods.refine.foresight import FAR, Asked, Cells, Counted, Foresight, depths_of
+from rothko.methods.refine.refine import Refine, refine
+from rothko.methods.refine.standing import Problem, Step, labels_asked
+from rothko.policy.policy import Policy
+from rothko.privacy import KAnonymity
 from rothko.workload.tasks import Classify
 from tests.strategies.labelled import Asked as Table
 from tests.strategies.labelled import tables
@@ -63,8 +68,6 @@ class PlainCounter:
 
 
 def coded_of(encoded: Encoded) -> Coded:
-    import pyarrow as pa
-
     held = {**encoded.sensitive, **encoded.targets}
     return Coded(encoded.codes, {name: one.codes for name, one in held.items()}, pa.table({"n": range(encoded.rows)}))
 
@@ -135,3 +138,24 @@ def test_cells_are_those_of_the_plain_twin(asked: Table, levels: int) -> None:
             parts += [[a, low, end - 1, 0, 0] for low, end in zip(near.first[a].tolist(), ends, strict=True)]
     further = Cells.ahead(problem, depths, begin, 2, np.array(parts, dtype=np.int32))
     np.testing.assert_array_equal(further.apart, Cells.ahead(problem, depths, begin, levels + 2).apart)
+
+
+def test_what_was_counted_corrects_what_a_sample_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A two-hundredth of a table of even values tells of too few different records, in every round anew."""
+    draws = np.random.default_rng(5)
+    table = pa.table({name: draws.integers(0, 256, 60_000) for name in "abc"})
+    policy = Policy(columns={name: {"role": "quasi-identifier"} for name in "abc"}, privacy=[KAnonymity(k=30)])
+    encoded = encode(typed(table, policy), policy)
+    outline, sample = outline_of(encoded), coded_of(encoded).take(draws.choice(60_000, 300, replace=False))
+
+    def refined() -> tuple[list[Step], list[int]]:
+        counter = PlainCounter(encoded, outline, encoded.rows)
+        found = refine_by_counts(outline, counter, Refine(), tuple(policy.privacy), (), sample=sample, most=6_000)
+        return list(found.refined.steps()), counter.counted
+
+    steps, counted = refined()
+    with monkeypatch.context() as unlearned:
+        unlearned.setattr(Foresight, "learn", lambda *_: None)
+        same, more = refined()
+    assert steps == same == list(refine(encoded, policy.privacy, Refine(), ()).steps())
+    assert 2 * len(counted) < len(more)

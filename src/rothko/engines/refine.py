@@ -96,9 +96,11 @@ def refine_by_counts(
                 f"at a time; raise {said('--memory')}, ask for a larger k or over fewer quasi-identifiers, or use "
                 "mondrian."
             )
-        largest = max(largest, sum(len(one.times) for one in counted))
+        found = sum(len(one.times) for one in counted)
+        foresight.learn(cells, found)
+        largest = max(largest, found)
         tables = [
-            one.table(problem, outline, standing, cells, found) for one, found in zip(asked, counted, strict=True)
+            one.table(problem, outline, standing, cells, those) for one, those in zip(asked, counted, strict=True)
         ]
         rounds.append(problem.run(tables, standing, cells.apart))
         assert rounds[-1].finished or len(rounds[-1].performed), "cells tell less apart than a refinement needs"

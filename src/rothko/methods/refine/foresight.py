@@ -35,8 +35,9 @@ NEARER = (4, 2, 1)
 """How many refinements one looks ahead beyond those that a sample foretells, if there is room."""
 SAFE = 0.75
 """Share of the room that a guess may take up: one that proves too low costs a pass for nothing."""
-FORETOLD = 256
-"""Refinements that a sample is asked for at most: few fit after one pass, or one can look several levels further."""
+FORETOLD = (16, 256)
+"""Refinements that a sample is asked for, and asked again where there is room for all of them: few fit after one pass,
+or one can look several levels further."""
 HOPES = 2
 """How often in a row the lower of two guesses may prove too low, before it is given up for good."""
 SIGMAS = 4
@@ -216,6 +217,8 @@ class Foresight:
     depths: NDArray[np.int32]
     hopeful: bool = True
     """Whether the lower of two guesses is believed."""
+    scale: float = 1.0
+    """How many records were different for each one that was guessed, when they were counted last."""
 
     @classmethod
     def of(cls, problem: Problem, outline: Outline, sample: Encoded) -> Foresight:
@@ -231,7 +234,7 @@ class Foresight:
         if self.different(every) <= room:
             yield every
             room, failed = room / 2, 1
-        foretold = self._run(standing, every)
+        foretold = self._foretold(standing, every, room)
         del every
         least = self._ahead(standing, 1).apart
         while True:
@@ -243,8 +246,23 @@ class Foresight:
                 return
             room = min(room, self.different(cells)) / 2
             failed += 1
-            self.hopeful = self.hopeful and failed < HOPES
+            if self.hopeful and failed == HOPES:
+                self.hopeful, self.scale = False, 1.0
         yield self._ahead(standing, 1)
+
+    def learn(self, cells: Cells, counted: int) -> None:
+        """Take notice of how many different records there were in some cells."""
+        self.scale *= max(counted, 1) / max(self.different(cells), 1)
+
+    def _foretold(self, standing: Standing, every: Cells, room: float) -> Performed:
+        """The refinements that a sample foretells: as many as there might be room for."""
+        foretold = self._run(standing, every, FORETOLD[0])
+        for steps in FORETOLD[1:]:
+            done = len(foretold.performed)
+            if foretold.finished or self.different(self._ahead(standing, 1, _after(standing, foretold, done))) > room:
+                break
+            foretold = self._run(standing, every, steps)
+        return foretold
 
     def _within(self, standing: Standing, foretold: Performed, room: float) -> Cells | None:
         """Cells for as many of the refinements that are foretold as there is room for, and for more where there is."""
@@ -270,7 +288,7 @@ class Foresight:
 
     def different(self, cells: Cells) -> float:
         """About how many records are different in all sets together."""
-        return sum(self._different(asked) for asked in cells.asked(self.problem, self.outline))
+        return self.scale * sum(self._different(asked) for asked in cells.asked(self.problem, self.outline))
 
     def _different(self, asked: Asked) -> float:
         """Chao's guess (1984), which is for records that are all about as rare, while nothing speaks against it.
@@ -287,7 +305,7 @@ class Foresight:
         chao = min(len(times) + once * (once - 1) / (2 * (twice + 1)), most)
         return chao if self.hopeful else max(once / math.sqrt(share) + often, chao)
 
-    def _run(self, standing: Standing, every: Cells) -> Performed:
+    def _run(self, standing: Standing, every: Cells, steps: int) -> Performed:
         """Refine the sample as if each of its records stood for many; of requirements only the fewest records count.
 
         A group may have fewer than it must, by as many as chance takes from it: otherwise the smallest of very many
@@ -305,7 +323,7 @@ class Foresight:
             counted = asked.count(self.sample)
             counted = Counted(counted.words, counted.times * weight)
             tables.append(asked.table(problem, self.outline, standing, every, counted))
-        return problem.run(tables, standing, every.apart, FORETOLD)
+        return problem.run(tables, standing, every.apart, steps)
 
 
 def _after(standing: Standing, foretold: Performed, steps: int) -> NDArray[np.int32]:
