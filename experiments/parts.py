@@ -90,12 +90,13 @@ class Part:
 
 
 SEARCH = (
-    "rothko.methods.cluster.peel", "rothko.methods.cluster.price", "rothko.kernels.cluster.facility",
-    "rothko.kernels.cluster.peel", "rothko.kernels.cluster.price", "rothko.kernels.cluster.reprice",
-    "rothko.kernels.cluster.sieve",
+    "rothko.methods.cluster.peel", "rothko.methods.cluster.price", "rothko.methods.cluster.search",
+    "rothko.kernels.cluster.chains", "rothko.kernels.cluster.facility", "rothko.kernels.cluster.peel",
+    "rothko.kernels.cluster.price", "rothko.kernels.cluster.reprice", "rothko.kernels.cluster.sieve",
+    "rothko.kernels.cluster.walk",
 )  # fmt: skip
 """What ``cluster`` does above ``effort: fast``, which is all that the curves compare with."""
-CLUSTER = ("rothko.methods.cluster.cluster", "rothko.methods.cluster.search", *SEARCH)
+CLUSTER = ("rothko.methods.cluster.cluster", *SEARCH)
 """The method ``cluster``, but for the repair that others may ask for, too."""
 
 
