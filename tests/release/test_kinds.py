@@ -139,6 +139,17 @@ def test_kept_columns_leave_exactly(tmp_path: Path, ending: str, engine: str) ->
             assert read[name].type == KINDS[name].type
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".csv"])
+@pytest.mark.parametrize("name", ["date32", "timestamp us", "time32", "time64"])
+def test_bounds_of_times_leave_exactly(tmp_path: Path, name: str, ending: str, engine: str) -> None:
+    table = pa.table({"x": numbers([0, 7_000, 86_000], KINDS[name].type)})
+    asked = rk.Policy.quick(["x"], qi=["x"], k=12).but(publish="bounds")
+    out = rk.anonymize(table, asked, engine=engine).save(tmp_path / f"release{ending}").data  # verified there
+    shown = open_source(out).read(["x_min", "x_max"], as_text=["x_min", "x_max"])  # text where cells have no types
+    texts = {text.rstrip(".0") for column in shown.columns for text in cell_texts(column.combine_chunks()).to_pylist()}
+    assert texts <= {text.rstrip(".0") for text in cell_texts(table["x"].combine_chunks()).to_pylist()}
+
+
 @pytest.mark.parametrize("ending", [".xlsx", ".sav", ".dta"])
 def test_columns_of_every_kind_leave_as_cells(tmp_path: Path, ending: str) -> None:
     few = pa.array([Decimal("1.00"), None] * (ROWS // 2), pa.decimal256(60, 2))

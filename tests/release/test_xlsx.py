@@ -154,6 +154,14 @@ def test_commands_take_workbooks(tmp_path: Path, rothko: Rothko) -> None:
         assert ran.code == 0, ran.err
 
 
+def test_a_table_larger_than_memory_is_a_workbook_too(tmp_path: Path, rothko: Rothko, disk_engine: str) -> None:
+    data, policy = people(tmp_path / "people.xlsx"), tmp_path / "policy.yaml"
+    policy.write_text(POLICY)
+    ran = rothko("anonymize", data, "--policy", policy, "--out", tmp_path / "out.xlsx", "--engine", disk_engine)
+    assert ran.code == 0, ran.err
+    assert open_source(tmp_path / "out.xlsx").read().num_rows == 60
+
+
 def test_one_of_several_sheets(tmp_path: Path, rothko: Rothko) -> None:
     data = people(tmp_path / "people.xlsx")
     book = openpyxl.load_workbook(data)

@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "decimals": (pa.array([decimal.Decimal(CELLS.randrange(40)) / 8 for _ in range(N)], pa.decimal128(8, 3)), {}),
     "dates": (pa.array(DAYS), {}),
     "timestamps": (pa.array([datetime.datetime.combine(day, datetime.time(day.month)) for day in DAYS]), {}),
+    "times of day": (pa.array([datetime.time(day.month, day.day) for day in DAYS], pa.time64("us")), {}),
     "truth": (pa.array(CELLS.choices([True, False, None], k=N)), {}),
     "ordinal": (pa.array(CELLS.choices(["low", "mid", "high"], k=N)), {"order": ["low", "mid", "high"]}),
     "labels": (pa.array(CELLS.choices(["a", "b's", 'c"', "⊥", "*", "", "{x, y}"], (9, 9, 9, 9, 1, 1, 1), k=N)), {}),

@@ -209,7 +209,7 @@ class ToldHashes:
         """The fingerprint of the rows that the records should be shown as."""
         told, text = self.told, self.text
         wanted = told.types(self.types)
-        labels = {f"c{i}": column.by() for i, column in enumerate(told.shown)}
+        labels = {f"c{i}": _readable(pa.chunked_array([column.by()]), text=text) for i, column in enumerate(told.shown)}
         connection.register("labels", pa.table({"class": np.arange(_classes(told), dtype=np.int32), **labels}))
         kept = {f"c{i}": _readable(told.kept[name], text=text) for i, name in enumerate(told.names)}
         connection.register("records", pa.table({"class": told.classes, **kept}))

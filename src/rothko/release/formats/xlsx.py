@@ -140,11 +140,13 @@ class _Writer:
         self._sheet.write(f"{HEAD}<worksheet xmlns={quoteattr(MAIN)}><sheetData><row>{heads}</row>".encode())
 
     def close(self) -> None:
-        if self._sheet is not None:
-            self._sheet.write(b"</sheetData></worksheet>")
-            self._sheet.close()
-        if self._file is not None:
-            self._file.close()
+        sheet, file = self._sheet, self._file
+        self._sheet = self._file = None  # whoever streams closes twice
+        if sheet is not None:
+            sheet.write(b"</sheetData></worksheet>")
+            sheet.close()
+        if file is not None:
+            file.close()
 
 
 def _part(name: str) -> zipfile.ZipInfo:
