@@ -76,13 +76,15 @@ def check_room(outline: Outline, segments: int, requirements: Sequence[Requireme
             )
 
 
-def told(method: Method, segments: Sequence[Segment], large: str) -> tuple[str, ...]:
+def told(
+    method: Method, segments: Sequence[Segment], large: str, seams: str = "none crosses from one to the next"
+) -> tuple[str, ...]:
     """What a person should know of classes that were made within segments, each as large as something."""
     if method.in_segments != "nearly" or len(segments) < 2:
         return ()
     return (
         f"{method.name} made its classes within {len(segments):,} ranges of the Hilbert curve, each as large as "
-        f"{large}; none crosses from one to the next.",
+        f"{large}; {seams}.",
     )
 
 

@@ -16,7 +16,7 @@ import rothko as rk
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.engines.along import finely
-from rothko.engines.disk import curve_sample, laid
+from rothko.engines.disk import along, curve_sample, laid
 from rothko.engines.disk.run import run
 from rothko.engines.engine import Run
 from rothko.engines.options import RothkoT
@@ -128,7 +128,9 @@ def test_classes_hold_within_ranges_that_memory_holds(case: Case, fits: int) -> 
     made = [numbers for some in parts for numbers in some]
     assert sorted(i for numbers in made for i in numbers) == list(range(encoded.rows))
     assert all(map(allowed, made))
-    assert (len(parts) > 1) == any("none crosses" in note for note in found.notes())
+    told = [note for note in found.notes() if "ranges of the Hilbert curve" in note]
+    assert (len(parts) > 1) == bool(told)
+    assert all("went on to the next" in note or "none crosses" in note for note in told)
     assert found.top() is None
     found.spill.close()
 
@@ -169,6 +171,34 @@ def test_a_release_tells_its_ranges_and_leaves_no_recoding(tmp_path: Path) -> No
     whole = rk.anonymize(people(), asked().but(engine="memory"), key=KEY)
     lost, least = made[0].certificate.loss.gcp, whole.certificate.loss.gcp
     assert least <= lost <= 1.25 * least
+
+
+@pytest.mark.parametrize("workload", [[], [{"classify": {"target": "again"}}]])
+def test_records_of_dear_classes_go_on_to_the_next_range(workload: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    rows, rare = 6_000, [f"q{i}" for i in range(3)]
+    table = {name: np.minimum(random.geometric(0.4, rows), 9).astype(str) for name in rare}
+    table |= {"age": random.integers(18, 90, rows), "record": np.arange(rows)}
+    table |= {"disease": random.choice(["flu", "cold", "asthma"], rows), "again": (table["age"] > 50).astype(str)}
+    columns = {name: {"role": "quasi-identifier", "hierarchy": "flat"} for name in rare}
+    columns |= {"age": {"role": "quasi-identifier"}, "disease": {"role": "sensitive"}}
+    columns |= {"record": {"role": "keep"}, "again": {"role": "keep"}}
+    policy = asked().but(columns=columns, method={"cluster": {"effort": "fast"}}, workload=workload)
+
+    def made() -> tuple[float, list[list[int]]]:
+        found = run(policy.engine, open_source(pa.table(table)), policy, check=lambda _: None, secret=SECRET)
+        parts = [part for part in found.parts if isinstance(part, Part)]
+        found.spill.close()
+        assert max(part.rows for part in parts) <= 1_000
+        return sum(part.partition.gcp(found.outline.lines) * part.rows for part in parts), numbers_of(parts)
+
+    lost, some = made()
+    assert sorted(number for members in some for number in members) == list(range(rows))
+    assert all(len(members) >= 5 for members in some)
+    assert all(len(set(table["disease"][members])) >= 2 for members in some)
+    assert made() == (lost, some)
+    monkeypatch.setattr(along, "rooms", lambda segments, tuples: {})
+    assert lost < 0.95 * made()[0]
 
 
 def test_more_equal_records_than_memory_holds_are_one_class() -> None:

@@ -3,7 +3,8 @@
 The records are written to files along the curve in one pass over the source (:mod:`rothko.engines.disk.laid`). From
 what was counted there follow the segments, which are those of whoever else counts the records
 (:mod:`rothko.methods.curve.segments`). Then the files are loaded one after the other, and the segments that they hold
-are grouped. What decides between equal records is drawn by their number in the source, as in memory.
+are grouped. What decides between equal records is drawn by their number in the source, as in memory. Where classes are
+not those of memory anyway, the dearest ones of a segment go on to the next (:mod:`rothko.engines.disk.carried`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline, Records
 from rothko.engines.along import FILLED, check_room, check_sizes, longest, sums_of, told, weighed_by
+from rothko.engines.disk.carried import rooms, without_dearest
 from rothko.engines.disk.curve_sample import brought_together, drawn_from
 from rothko.engines.disk.laid import Laid, parted, with_ties, without_ties
 from rothko.engines.disk.spill import Spill, Spilled
@@ -31,6 +33,9 @@ from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, silent
 from rothko.secret import Secret
 from rothko.trim import give_back
+
+SEAMS = "records of the dearest classes of each went on to the next"
+"""What became of classes between ranges, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ class Ranges:
     """What a person should know; more is added as segments are finished."""
     files: list[Spilled]
     """All records with what they have drawn, where the curve had to be laid by some of them; else the source has."""
+    carried: list[Coded]
+    """Those of the dearest classes so far, which go on to the next segment."""
     progress: Progress = silent
 
     @classmethod
@@ -80,7 +87,7 @@ class Ranges:
         weighed = method.weighed(outline.encoded(sample), policy.workload)
         notes = [] if weighed is outline.lines else [weighed_by(method, sample.rows, records.rows, policy.workload)]
         whole = BySegment(outline, method, requirements, mapping, bits, (), secret, seed, threads, weighed)
-        return cls(records, whole, most, codes, [sample], shares, spill, notes, files, progress)
+        return cls(records, whole, most, codes, [sample], shares, spill, notes, files, [], progress)
 
     @property
     def outline(self) -> Outline:
@@ -94,14 +101,15 @@ class Ranges:
         method = self.whole.method
         segments = self._segments(laid)
         check_sizes(method, segments, self.codes, "memory holds")
-        self.notes.extend(told(method, segments, "memory holds"))
+        onward = rooms(segments, tuples) if method.in_segments == "nearly" else {}
+        self.notes.extend(told(method, segments, "memory holds", *([SEAMS] if len(onward) > 1 else [])))
         divided = replace(self.whole, segments=tuple(segments))
         # Not all that fits: keys and what decides between equal records lie beside what the model of memory knows.
         spans = _together(segments, int(FILLED * tuples) if method.in_segments == "exactly" else 0)
         done = 0
         for span, files in laid.by_span(divided, spans, self.shares, self.spill):
             self.progress("partition", done, rows)
-            for part in self._made(divided, span, files):
+            for part in self._made(divided, span, files, onward.get(span.start)):
                 done += part.rows
                 if isinstance(part, Part):
                     self.notes.extend(note for note in part.partition.notes if note not in self.notes)
@@ -122,21 +130,41 @@ class Ranges:
                 self.progress("repartition", done, rows)
             file.remove()
 
-    def _made(self, divided: BySegment, span: slice, files: list[Coded] | list[Spilled]) -> Iterator[Part | LargeClass]:
-        """What the records of some segments became, loaded or where they lie."""
+    def _made(
+        self, divided: BySegment, span: slice, files: list[Coded] | list[Spilled], room: int | None
+    ) -> Iterator[Part | LargeClass]:
+        """What the records of some segments became, loaded or where they lie; see :meth:`_grouped`."""
         coded = [one for one in files if isinstance(one, Coded)]
         lying = [one for one in files if isinstance(one, Spilled)]
         if coded:
             files.clear()  # they must not be in memory beside what is published
-            some, ties = parted(gathered(coded) if len(coded) > 1 else coded[0])
-            coded.clear()
-            yield divided.finish_some(some, ties, span)
+            yield self._grouped(divided, span, coded, room)
         elif divided.segments[span.start].alike:
             low, high = divided.region(span.start)
             rows, at_once = divided.segments[span.start].rows, self.shares.tuples
             yield LargeClass(divided.outline, rows, lambda: without_ties(lying), at_once, span.start, low, high)
         else:
             yield from in_windows(divided, span.start, lying, self.shares, self.spill)
+
+    def _grouped(self, divided: BySegment, span: slice, coded: list[Coded], room: int | None) -> Part:
+        """The classes of some segments, of records that are taken out of their list.
+
+        Parameters
+        ----------
+        room
+            How many records the next one takes of the dearest classes; None for segments that are given none either.
+        """
+        if room is not None:
+            coded += self.carried
+            self.carried.clear()
+        given = gathered(coded) if len(coded) > 1 else coded[0]
+        coded.clear()
+        part = divided.finish_some(*parted(given), span)
+        if room:
+            lines = divided.outline.lines if divided.weighed is None else divided.weighed
+            part, dear = without_dearest(part, given, lines, room)
+            self.carried.append(dear)
+        return part
 
     def _segments(self, laid: Laid) -> list[Segment]:
         """The segments, none larger than asked unless its records are alike, or it would not hold."""

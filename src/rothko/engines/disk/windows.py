@@ -47,7 +47,8 @@ def in_windows(divided: BySegment, leaf: int, files: Sequence[Spilled], shares: 
         coded, classes = file.load(), class_of[window_of == i]
         file.remove()
         encoded = divided.outline.encoded(coded)
-        yield Part(encoded, _some(found, classes, int(windows[i]), int(windows[i + 1])), coded.kept, leaf)
+        these = np.arange(windows[i], windows[i + 1])
+        yield Part(encoded, some_of(found, classes - these[0], these), coded.kept, leaf)
 
 
 def _grouped(divided: BySegment, leaf: int, files: Sequence[Spilled]) -> LocalClasses:
@@ -80,11 +81,10 @@ def windows_of(sizes: Ints, most: int) -> Ints:
     return np.array([*found, len(sizes)])
 
 
-def _some(found: LocalClasses, classes: NDArray[np.int32], first: int, behind: int) -> LocalClasses:
-    """Some classes that follow each other, given that of each of their records as they lie now."""
+def some_of(found: LocalClasses, class_of: NDArray[np.integer], these: Ints) -> LocalClasses:
+    """Some of the classes, given which of these each of their records is in, as they lie now."""
     from rothko.kernels.order import arrange
 
-    order, starts = arrange(classes - np.int32(first), behind - first)
-    these = np.arange(first, behind)
+    order, starts = arrange(class_of.astype(np.int32), len(these))
     sets = {i: members.take(these) for i, members in found.sets.items()}
-    return LocalClasses(order, starts, found.low[first:behind], found.high[first:behind], sets, notes=found.notes)
+    return LocalClasses(order, starts, found.low[these], found.high[these], sets, notes=found.notes)
