@@ -98,6 +98,8 @@ SEARCH = (
 """What ``cluster`` does above ``effort: fast``, which is all that the curves compare with."""
 CLUSTER = ("rothko.methods.cluster.cluster", *SEARCH)
 """The method ``cluster``, but for the repair that others may ask for, too."""
+CURVES = ("rothko.kernels.curve", "rothko.methods.curve")
+"""The methods along a curve."""
 
 
 def _workload(asked: Namespace) -> Settings:
@@ -138,9 +140,9 @@ PARTS = {
     part.name: part
     for part in (
         Part("workload", "Figs. 6 to 13 of LeFevre et al.", "experiments.workload", workload.FIGURES, _workload,
-             workload.run, claims.CLAIMS, "figure", unused=CLUSTER),
+             workload.run, claims.CLAIMS, "figure", unused=(*CLUSTER, *CURVES)),
         Part("scale", "Figs. 17 to 24 of LeFevre et al.", "experiments.scale", scale.FIGURES, _scale,
-             scale.run, scale_claims.CLAIMS, "figure", unused=CLUSTER, compiled=("mondrian",)),
+             scale.run, scale_claims.CLAIMS, "figure", unused=(*CLUSTER, *CURVES), compiled=("mondrian",)),
         Part("curves", "Figs. 12 to 20 of Ghinita et al., Adult and a made-up census", "experiments.curves",
              curves.FIGURES, _curves, curves.run, curve_claims.CLAIMS, "curve", side_by_side=False, unused=SEARCH),
         Part("survey", "Figs. 13 to 20 of Ghinita et al. on a real census", "experiments.curves",
@@ -148,7 +150,7 @@ PARTS = {
         Part("sets", "Figs. 7 to 18, 20, 21, Tables 13 to 15 of Podgursky", "experiments.sets", sets.FIGURES, _sets,
              sets.run, sets_claims.CLAIMS, "sets", side_by_side=False),
         Part("refine", "Top-Down Refinement, and its column in Figs. 6, 7, 13", "experiments.refine",
-             refine.FIGURES, _refine, refine.run, refine_claims.CLAIMS, "refine", unused=CLUSTER),
+             refine.FIGURES, _refine, refine.run, refine_claims.CLAIMS, "refine", unused=(*CLUSTER, *CURVES)),
         Part("minimality", "the minimality attack, in all worlds of six people", "experiments.minimality",
              tuple(minimality.LAYOUTS), _minimality, minimality.run,
              unused=CLUSTER),
