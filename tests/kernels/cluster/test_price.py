@@ -65,6 +65,24 @@ def test_boxes_are_those_of_all_vectors(case: Case, k: int, reach: float, cells:
         assert abs(cost - table.boxes.ncp([table.codes[t] for t in box])) <= len(ladder.top)
 
 
+@given(case=cases(), k=st.integers(2, 9), reaches=st.sampled_from(((1e9, 1.0), (1.3, 0.5))), cells=ORDERS)
+@settings(unhurried, max_examples=40)
+def test_a_lower_reach_keeps_the_boxes_that_are_paid_so_much(
+    case: Case, k: int, reaches: tuple[float, float], cells: random.Random
+) -> None:
+    table = Given(case, k, cells)
+    found, members = table.found(k, reaches[0])
+    kept = walk.still_worth(found, table.pool, k, reaches[1])
+    expected = [
+        (cost, box)
+        for cost, box in zip(found.cost.tolist(), members, strict=True)
+        if paid(table.prices, dearest(table.prices, table.counts, box, k)) * reaches[1] >= k * cost
+    ]
+    parts = np.split(kept.tuples, kept.begin[1:-1])[: len(kept.cost)]
+    assert [(cost, part.tolist()) for cost, part in zip(kept.cost.tolist(), parts, strict=True)] == expected
+    assert kept.begin[-1] == len(kept.tuples)
+
+
 @given(cells=ORDERS, k=st.integers(1, 30))
 @settings(unhurried, max_examples=100)
 def test_the_dearest_come_to_the_front_and_the_cheapest_of_them_last(cells: random.Random, k: int) -> None:

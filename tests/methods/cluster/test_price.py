@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 
 from rothko.data.encode import Encoded
 from rothko.kernels.cluster import price as kernels
+from rothko.kernels.cluster.walk import Found as Boxes
 from rothko.kernels.cluster.walk import boxes
 from rothko.methods import Cluster
 from rothko.methods.cluster import price
@@ -25,10 +25,11 @@ TREE = {"tree": {"north": ["a", "b"], "south": {"near": ["c"], "far": ["d", "e"]
 
 
 @cache
-def table(rows: int = 400) -> Encoded:
+def table(rows: int = 400, *, age: bool = True) -> Encoded:
     cells = np.random.default_rng(2)
     columns = {name: cells.choice(list("abcde"), rows, p=[0.4, 0.3, 0.1, 0.1, 0.1]).tolist() for name in "pqr"}
-    columns["age"] = cells.integers(20, 70, rows).tolist()
+    if age:
+        columns["age"] = cells.integers(20, 70, rows).tolist()
     specs = {name: {} if name == "age" else {"hierarchy": TREE} for name in columns}
     return Case(columns, specs, K).encoded()
 
@@ -101,23 +102,46 @@ def test_all_boxes_are_found_in_parts_and_threads_do_not_matter(monkeypatch: pyt
     assert ladder is not None
     _, pool = price._pool_of(tuples, ladder, entries)
     first, top = np.zeros_like(ladder.top), ladder.top
-    whole, _, looked = boxes(tuples.lines, ladder, pool, 6, price.REACH, 1 << 20, 1 << 40, first, top)
+    monkeypatch.setattr(price, "REACHES", (1.05,))
+    whole, _, looked = boxes(tuples.lines, ladder, pool, 6, 1.05, 1 << 20, 1 << 40, first, top)
     found, all_of_them = price._boxes(tuples, ladder, pool, 1)
     assert all_of_them
     assert members(found) == members(whole)
     for name, least, most in (("LOOKS", 10, looked // len(pool.amounts)), ("MOST", 100, len(whole.tuples) - 1)):
         for limit in (least, most):
-            monkeypatch.setattr(price, name, limit)
-            some, all_of_them = price._boxes(tuples, ladder, pool, 1)
-            assert not all_of_them
-            assert members(some) < members(whole)
-            again, _ = price._boxes(tuples, ladder, pool, 3)
-            for one, other in zip(some, again, strict=True):
-                assert one.tolist() == other.tolist()
-        monkeypatch.undo()
+            with monkeypatch.context() as limited:
+                limited.setattr(price, name, limit)
+                some, all_of_them = price._boxes(tuples, ladder, pool, 1)
+                assert not all_of_them
+                assert members(some) < members(whole)
+                alike(price._boxes(tuples, ladder, pool, 3)[0], some)
 
 
-def members(found: Any) -> set[tuple[int, ...]]:
+def test_of_too_many_boxes_fewer_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded = table(age=False)
+    tuples, entries = grown(encoded)
+    ladder = ladder_of(tuples)
+    assert ladder is not None
+    _, pool = price._pool_of(tuples, ladder, entries)
+    first, top, n = np.zeros_like(ladder.top), ladder.top, len(pool.amounts)
+    one, other = (boxes(tuples.lines, ladder, pool, 6, reach, 1 << 20, 1 << 40, first, top) for reach in (9.0, 0.3))
+    assert members(other[0]) < members(one[0])
+    monkeypatch.setattr(price, "REACHES", (9.0, 0.3))
+    for name, limit in (("LOOKS", one[2] // n), ("MOST", len(one[0].tuples) - 1)):
+        with monkeypatch.context() as limited:
+            limited.setattr(price, name, limit)
+            found, all_of_them = price._boxes(tuples, ladder, pool, 1)
+            assert all_of_them
+            assert members(found) == members(other[0])
+            alike(price._boxes(tuples, ladder, pool, 3)[0], found)
+
+
+def alike(one: Boxes, other: Boxes) -> None:
+    for a, b in zip(one, other, strict=True):
+        assert a.tolist() == b.tolist()
+
+
+def members(found: Boxes) -> set[tuple[int, ...]]:
     """The tuples of each box, and what it costs."""
     ends = found.begin.tolist()
     return {

@@ -229,3 +229,25 @@ def boxes_of(lines, ladder, pool, k, reach, patience, found, first_level, top):
         m += 1
         ends[m] = room
     return Found(cost[:m], ends[: m + 1], tuples[:room]), whole, looked
+
+
+@compiled
+def still_worth(found, pool, k, reach):
+    """Those boxes that count at a lower reach, too."""
+    cost, begin, tuples = found
+    kept = np.zeros(cost.size, dtype=np.bool_)
+    many = np.int64(0)
+    for b in range(cost.size):
+        kept[b] = _paid(pool, tuples, begin[b], begin[b + 1], k) * reach >= k * cost[b]
+        if kept[b]:
+            many += begin[b + 1] - begin[b]
+    some = Found(cost[kept], np.zeros(kept.sum() + 1, np.int64), np.empty(many, np.int32))
+    m, at = 0, np.int64(0)
+    for b in range(cost.size):
+        if kept[b]:
+            for i in range(begin[b], begin[b + 1]):
+                some.tuples[at] = tuples[i]
+                at += 1
+            m += 1
+            some.begin[m] = at
+    return some

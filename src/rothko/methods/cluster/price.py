@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
@@ -40,13 +41,15 @@ if TYPE_CHECKING:
     from rothko.kernels.cluster.walk import Ladder, Pool
 
 REACH = 1.05
-"""A box counts where k records cost so many times more than in it, or no less than a little."""
+"""A box counts where k records cost so many times more than in it, or no less than a little;"""
+REACHES = (REACH, 1.0, 0.9, 0.8)
+"""where there are too many boxes only those that promise more."""
 BLOCK = 100_000
 """Records that are looked at together."""
 MOST = 100_000_000
 """Tuples of all boxes of a block: 400 MB at most."""
-LOOKS = 25_000
-"""How often each tuple is looked at to find them, at most."""
+LOOKS = 40_000
+"""How often each tuple is looked at to find them, at most, at each reach."""
 MOST_LINES, LARGEST = 17, 50_000_000
 """With more lines than peeling takes, or more levels times codes, there are no prices: they take too much memory."""
 UNSERVED = 0.25
@@ -63,8 +66,8 @@ PARTED = 3
 """The levels of so many lines make parts of the walk through all boxes."""
 NEAR = 8
 """How many near classes are made anew at a time, where not the whole block is,"""
-MOST_NEAR = 4_000_000
-"""and how many tuples their boxes may have together,"""
+MOST_NEAR, LOOKS_NEAR = 4_000_000, 25_000
+"""and how many tuples their boxes may have together, how often each is looked at to find them,"""
 HOPE = 0.01
 """where prices do not show that less than this share could be gained."""
 
@@ -157,14 +160,44 @@ def _block(
 def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, threads: int) -> tuple[Boxes, bool]:
     """All boxes that count, and whether they are all: no more than may be looked at, and than there is room for.
 
-    In parts by the levels of the first lines, the finest first. Where there are too many boxes those parts are taken
-    that come before that, and so much of the next one: which they are does not hang on threads.
+    In parts by the levels of the first lines, the finest first. Where there are too many boxes fewer of them count:
+    those that were found are sieved, and the other parts walked through at a lower reach. Of what is too much even at
+    the lowest one those parts are taken that come before that, and so much of the next one.
     """
-    from rothko.kernels.cluster.walk import Found, boxes
+    from rothko.kernels.cluster.walk import still_worth
+
+    parts = np.array(list(product(*map(range, ladder.top[:PARTED].tolist()))), dtype=np.int64)
+    made: list[Boxes] = []
+    whole = False
+    for reach in REACHES:
+        made = each(partial(still_worth, pool=pool, k=tuples.k, reach=reach), made, threads)
+        room, last = MOST - sum(len(part.tuples) for part in made), reach == REACHES[-1]
+        some, whole = _walked(tuples, ladder, pool, parts[len(made) :], reach, room, threads, short=last)
+        made += some
+        if whole:
+            break
+    return _together(made), whole
+
+
+def _walked(
+    tuples: Tuples,
+    ladder: Ladder,
+    pool: Pool,
+    parts: NDArray[np.int64],
+    reach: float,
+    room: int,
+    threads: int,
+    *,
+    short: bool,
+) -> tuple[list[Boxes], bool]:
+    """The boxes of the parts that come before there are too many, and whether these are all parts.
+
+    Of the next one as many as there is room for, where it may be cut short. Which they are does not hang on threads.
+    """
+    from rothko.kernels.cluster.walk import boxes
 
     d = len(ladder.top)
-    parts = np.array(list(product(*map(range, ladder.top[:PARTED].tolist()))), dtype=np.int64)
-    spent, most = np.zeros((2, len(parts)), dtype=np.int64), np.array([LOOKS * len(pool.amounts), MOST])
+    spent, most = np.zeros((2, len(parts)), dtype=np.int64), np.array([LOOKS * len(pool.amounts), room])
 
     def work(i: int) -> Boxes | None:
         looks, room = (most - spent[:, :i].sum(axis=1)).tolist()
@@ -173,22 +206,27 @@ def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, threads: int) -> tuple[Bo
         first, top = np.zeros(d, dtype=np.int64), ladder.top.copy()
         first[:PARTED], top[:PARTED] = parts[i], parts[i] + 1
         found: Boxes
-        found, whole, looked = boxes(tuples.lines, ladder, pool, tuples.k, REACH, room, looks, first, top)
+        found, whole, looked = boxes(tuples.lines, ladder, pool, tuples.k, reach, room, looks, first, top)
         spent[:, i] = (looked, len(found.tuples)) if whole else most + 1
         return found
 
     made = each(work, range(len(parts)), threads)
     within = int((np.cumsum(spent, axis=1) <= most[:, None]).all(axis=0).sum())
     # The next one may have begun before it was known how much is left for it.
-    made = [*made[:within], *map(work, range(within, len(parts))[:1])]
-    taken = [part for part in made if part is not None]
-    before = np.cumsum([0, *(len(part.tuples) for part in taken)])
-    found = Found(
-        np.concatenate([np.empty(0, dtype=np.int64), *(part.cost for part in taken)]),
-        np.concatenate([*(part.begin[:-1] + at for part, at in zip(taken, before, strict=False)), before[-1:]]),
-        np.concatenate([np.empty(0, dtype=np.int32), *(part.tuples for part in taken)]),
+    made[within:] = map(work, range(within, len(parts))[:short])
+    return [part for part in made if part is not None], within == len(parts)
+
+
+def _together(parts: Sequence[Boxes]) -> Boxes:
+    """The boxes of some parts, one after the other."""
+    from rothko.kernels.cluster.walk import Found
+
+    before = np.cumsum([0, *(len(part.tuples) for part in parts)])
+    return Found(
+        np.concatenate([np.empty(0, dtype=np.int64), *(part.cost for part in parts)]),
+        np.concatenate([*(part.begin[:-1] + at for part, at in zip(parts, before, strict=False)), before[-1:]]),
+        np.concatenate([np.empty(0, dtype=np.int32), *(part.tuples for part in parts)]),
     )
-    return found, within == len(parts)
 
 
 def _opened(
@@ -264,7 +302,7 @@ def near_anew(
         codes = codes_of(tuples, ladder, block.who)
         steps = max(round(effort.steps * block.classes), 1)
         found: Found = reprice(
-            tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, MOST_NEAR, LOOKS,
+            tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, MOST_NEAR, LOOKS_NEAR,
             SWEEPS, RISE, FALL, AGAIN, SHARE, FAIR, HOPE, effort.tries, seed,
         )  # fmt: skip
         return found
