@@ -27,9 +27,10 @@ def run(folder: Path, *, quick: bool = False) -> list[Case]:
     diverse = [FrequencyLDiversity(l=5, of=SENSITIVE)]
     return [
         _against_mondrian("hilbert-fast, k = 50", large, k, HilbertFast(), 1.5),
-        _against_mondrian("hilbert, k = 50", large, k, Hilbert(), 5),
+        _against_mondrian("hilbert, k = 50", large, k, Hilbert(), 2),
+        _against_mondrian("hilbert, k = 1,000", large, [KAnonymity(k=1_000)], Hilbert(), 4),
         _against_mondrian("idistance-fast, k = 50", large, k, IDistanceFast(), 5),
-        _against_mondrian("idistance, k = 50", large, k, IDistance(), 8),
+        _against_mondrian("idistance, k = 50", large, k, IDistance(), 6),
         _against_mondrian("cluster, k = 50", large, k, Cluster(), 15),
         _against_mondrian("cluster in blocks of 1,000, k = 50", large, k, Cluster(block=1_000), 15),
         _against_mondrian("hilbert, l = 5", middle, diverse, Hilbert(), 3),

@@ -69,18 +69,40 @@ def ncp(lines: Sequence[Line], records: Sequence[Record]) -> float:
     return sum(line.weight * width(line, {record[a] for record in records}) for a, line in enumerate(lines))
 
 
-def optimal_groups(n: int, k: int, loss: Loss) -> tuple[float, list[int]]:
-    """Fig. 3: the least loss, and where its groups begin, with n at the end."""
+def last_groups(n: int, k: int, loss: Loss) -> dict[int, tuple[float, int]]:
+    """Fig. 3: of the first records, as many as can be grouped, the least loss, and where the last group begins."""
     best: dict[int, tuple[float, int]] = {0: (0.0, 0)}
     for i in range(k, n + 1):
         tried = [(best[j][0] + loss(j, i), -j) for j in range(max(i - 2 * k + 1, 0), i - k + 1) if j in best]
         if tried:
             least, j = min(tried)
             best[i] = least, -j
+    return best
+
+
+def optimal_groups(n: int, k: int, loss: Loss) -> tuple[float, list[int]]:
+    """The least loss of all records, and where its groups begin, with n at the end."""
+    best = last_groups(n, k, loss)
     starts = [n]
     while starts[0] > 0:
         starts.insert(0, best[starts[0]][1])
     return best[n][0], starts
+
+
+def losses_of_boxes(lines: Sequence[Line], records: Sequence[Record], k: int) -> dict[tuple[int, int], float]:
+    """Size · NCP of all groups of k to 2k − 1 records in a row, each from where to before where."""
+    found: dict[tuple[int, int], float] = {}
+    for begin in range(len(records)):
+        codes: list[set[int]] = [set() for _ in lines]
+        widths = [0.0] * len(lines)
+        for end in range(begin + 1, min(begin + 2 * k, len(records) + 1)):
+            for a, (line, code) in enumerate(zip(lines, records[end - 1], strict=True)):
+                if code not in codes[a]:
+                    codes[a].add(code)
+                    widths[a] = line.weight * width(line, codes[a])
+            if end - begin >= k:
+                found[begin, end] = (end - begin) * sum(widths)
+    return found
 
 
 def all_groupings(n: int, k: int) -> Iterator[list[int]]:

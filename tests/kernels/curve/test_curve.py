@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rothko.data.encode import Encoded
+from rothko.data.encode import Encoded, encode
+from rothko.data.typed import typed
 from rothko.kernels import boxes
 from rothko.kernels import order as ko
 from rothko.kernels.curve import diverse, hilbert, idistance, merge, onedim
@@ -18,7 +22,9 @@ from rothko.kernels.curve.hilbert import BLOCK
 from rothko.kernels.order import FEW, MANY
 from rothko.methods.curve.onedim import NOTHING, in_steps
 from rothko.methods.layout import lay_out, rules_of
-from tests.strategies.tables import Case, cases, unhurried
+from rothko.policy.policy import Policy
+from rothko.privacy import KAnonymity
+from tests.strategies.tables import Case, cases, listed, unhurried
 from tests.twins import curve as plain_curves
 
 # ── the Hilbert curve ────────────────────────────────────────────────────────────────────────────
@@ -155,71 +161,76 @@ def test_the_box_of_some_records_is_what_they_have(case: Case, seed: int) -> Non
 # ── optimal groups ───────────────────────────────────────────────────────────────────────────────
 
 
-def packed_of(rows: np.ndarray, lines: boxes.Lines) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    word, shift, words = onedim.fields_of(lines)
-    packed = np.full((len(rows), words), 77, dtype=np.uint64)
-    onedim.pack(rows, word, shift, 0, len(rows), packed)
-    return packed, word, shift
-
-
-@given(case=cases(), seed=st.integers(0, 99), k=st.integers(1, 7), block=st.integers(1, 50))
-@unhurried
-def test_the_costs_of_groups_are_those_of_their_boxes(case: Case, seed: int, k: int, block: int) -> None:
-    encoded = case.encoded()
-    rows, _ = in_a_row(encoded, seed)
-    n, layout = encoded.rows, lay_out(encoded.lines)
-    ends = onedim.ends_of_runs(rows)
-    for i in range(n):
-        run = next((j for j in range(i, n) if (rows[j] != rows[i]).any()), n)
-        assert ends[i] == run
-    penalties = {
-        (i, j): plain_curves.ncp(encoded.lines, rows[i:j].tolist())
-        for i in range(n)
-        for j in range(i + k, min(i + 2 * k, n + 1))
-    }
-    most = plain_curves.ncp(encoded.lines, rows.tolist())
-    packed = packed_of(rows, layout)
-    for first in range(0, n - k + 1, block):
-        last = min(first + block, n - k + 1)
-        costs = np.full((last - first, k), -1.0)
-        onedim.box_costs(rows, *packed, ends, layout, k, most, first, last, costs)
-        for i in range(first, last):
-            for s in range(min(k, n - i - k + 1)):
-                assert costs[i - first, s] == (k + s) * penalties[i, i + k + s]
-
-
-@pytest.mark.parametrize("sizes", [(2,), (3, 1, 70_000), (2**31 - 1, 2**31 - 1, 2), (9, 5, 2, 80) * 8])
-def test_packed_codes_can_be_read_again_and_leave_the_top_bits_free(sizes: tuple[int, ...]) -> None:
-    chosen = np.random.default_rng(0)
-    lines = lay_out([])._replace(spec=np.array([(0, size, -1, 0, 0, 0) for size in sizes]))
-    rows = np.array([[0, size - 1, *chosen.integers(0, size, 20)] for size in sizes], dtype=np.int32).T
-    packed, word, shift = packed_of(np.ascontiguousarray(rows), lines)
-    taken: set[tuple[int, int]] = set()
-    for a, size in enumerate(sizes):
-        bits = max(int(size - 1).bit_length(), 1)
-        read = packed[:, word[a]] >> np.uint64(shift[a]) & np.uint64((1 << bits + 1) - 1)
-        np.testing.assert_array_equal(read, rows[:, a])
-        own = {(int(word[a]), bit) for bit in range(shift[a], shift[a] + bits + 1)}
-        assert not own & taken
-        assert max(bit for _, bit in own) < 64
-        taken |= own
-
-
-@given(n=st.integers(1, 60), k=st.integers(1, 8), seed=st.integers(0, 2**32))
-@unhurried
-def test_groups_from_any_costs_are_the_best(n: int, k: int, seed: int) -> None:
-    chosen = np.random.default_rng(seed)
-    k = min(k, n)
-    costs = chosen.integers(0, 4, (n - k + 1, k)).astype(np.float64)
-    least, starts = plain_curves.optimal_groups(n, k, lambda b, e: float(costs[b, e - b - k]))
+def check_groups_in_boxes(encoded: Encoded, rows: np.ndarray, k: int) -> None:
+    """The best last group of the first records, however many, is that of trying all groups, to the last bit."""
+    n = len(rows)
+    losses = plain_curves.losses_of_boxes(encoded.lines, rows.tolist(), k)
+    expected = plain_curves.last_groups(n, k, lambda b, e: losses[b, e])
     best, back = np.full(n + 1, np.inf), np.full(n + 1, -1, dtype=np.int32)
     best[0] = 0
-    for first in range(0, n - k + 1, 7):
-        last = min(first + 7, n - k + 1)
-        onedim.add_groups(costs[first:last], first, last, k, best, back)
-    if n >= k and np.isfinite(best[n]):
-        assert best[n] == least
-        assert onedim.groups_of(back, n).tolist() == starts
+    onedim.group_in_boxes(rows, lay_out(encoded.lines), k, best, back)
+    assert {i: (best[i], back[i]) for i in np.flatnonzero(back >= 0).tolist()} == {
+        i: last for i, last in expected.items() if i > 0
+    }
+
+
+@given(case=cases(), seed=st.integers(0, 99), k=st.integers(1, 15))
+@unhurried
+def test_groups_in_boxes_are_those_of_trying_all(case: Case, seed: int, k: int) -> None:
+    encoded = case.encoded()
+    rows, _ = in_a_row(encoded, seed)
+    check_groups_in_boxes(encoded, rows, k)
+
+
+COLUMNS: dict[str, Callable[[np.random.Generator, int], list[Any]]] = {
+    "even": lambda _, n: [i / 10 for i in range(n)],  # groups lose the same but for what is rounded
+    "two": lambda chosen, n: chosen.integers(0, 2, n).tolist(),
+    "few": lambda chosen, n: chosen.integers(0, 5, n).tolist(),
+    "many": lambda chosen, n: np.cumsum(chosen.normal(size=n)).round(3).tolist(),
+    "far": lambda chosen, n: np.sort(chosen.lognormal(0, 4, n)).tolist(),
+    "runs": lambda chosen, n: np.repeat(chosen.integers(0, 9, n), chosen.integers(1, 30, n))[:n].tolist(),
+    "gaps": lambda chosen, n: [None if i and chosen.random() < 0.02 else i % 7 for i in range(n)],
+    "labels": lambda chosen, n: ["abcdefg"[v] if v < 7 else None for v in (0, *chosen.integers(0, 8, n - 1))],
+    "flat": lambda chosen, n: ["abcdefg"[v] for v in chosen.integers(0, 7, n)],
+    "tree": lambda chosen, n: ["abcdefg"[v] for v in chosen.integers(0, 7, n) * (np.arange(n) // 40 % 2)],
+}  # fmt: skip
+HIERARCHIES: dict[str, Any] = {
+    "flat": "flat",
+    "tree": {"tree": {"A": ["a", "b"], "B": ["c", "d"], "C": ["e", "f", "g"]}},
+}
+
+
+@pytest.mark.parametrize("k", [2, 7, 40, 110])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("even",),
+        ("even", "even"),
+        ("two", "two", "two"),
+        ("two", "even"),
+        ("few", "flat"),
+        ("many", "far"),
+        ("many", "runs", "few", "gaps"),
+        ("labels",),
+        ("labels", "many"),
+        ("tree", "runs", "labels"),
+        ("flat", "flat", "two"),
+        ("gaps", "tree", "many", "labels", "few"),
+    ],
+    ids="-".join,
+)
+@pytest.mark.parametrize("weights", [(1,), (0.3, 1, 7), (1e-9, 1e9, 0.1)])
+def test_groups_that_are_not_tried_are_no_better(columns: tuple[str, ...], k: int, weights: tuple[float, ...]) -> None:
+    n, chosen = 250, np.random.default_rng(k + len(columns))
+    table = {f"{a}": COLUMNS[name](chosen, n) for a, name in enumerate(columns)}
+    specs: dict[str, Any] = {
+        f"{a}": {"role": "quasi-identifier", "weight": weights[a % len(weights)]}
+        | ({"hierarchy": listed(HIERARCHIES[name])} if name in HIERARCHIES else {})
+        for a, name in enumerate(columns)
+    }
+    policy = Policy(columns=specs, privacy=[KAnonymity(k=2)])
+    encoded = encode(typed(pa.table(table), policy), policy)
+    check_groups_in_boxes(encoded, np.ascontiguousarray(encoded.codes.T), k)
 
 
 @given(n=st.integers(1, 90), k=st.integers(1, 12), seed=st.integers(0, 2**32))

@@ -117,6 +117,17 @@ def test_no_grouping_of_neighbours_loses_less(case: Case, k: int, seed: int) -> 
     assert loss(found.starts.tolist()) == pytest.approx(min(map(loss, plain_curves.all_groupings(n, k))))
 
 
+@pytest.mark.parametrize("method", [Hilbert(), IDistance(centres=4)], ids=lambda method: method.name)
+@pytest.mark.parametrize("k", [3, 40])
+def test_the_groups_of_a_census_are_those_of_trying_all(method: LocalMethod, k: int) -> None:
+    policy = census_policy()
+    encoded = encode(typed(census(600), policy), policy)
+    found = method.partition(encoded, [KAnonymity(k=k)], threads=1)
+    losses = plain_curves.losses_of_boxes(encoded.lines, encoded.codes[:, found.order].T.tolist(), k)
+    _, starts = plain_curves.optimal_groups(encoded.rows, k, lambda b, e: losses[b, e])
+    assert found.starts.tolist() == starts
+
+
 @given(values=st.lists(st.integers(0, 30), min_size=4, max_size=8), k=st.integers(2, 4))
 @settings(unhurried, max_examples=60)
 def test_in_one_dimension_no_partition_whatever_loses_less(values: list[int], k: int) -> None:

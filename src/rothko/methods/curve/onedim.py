@@ -13,9 +13,7 @@ twice.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,8 +31,6 @@ from rothko.progress import each
 if TYPE_CHECKING:
     from rothko.kernels.boxes import Lines
 
-CELLS = 1 << 18
-"""About how many costs of groups a thread computes at a time."""
 NOTHING = np.int64(1 << 62)
 """The loss of a row that cannot be grouped,"""
 STEPS = 60
@@ -109,7 +105,7 @@ def group(
         diverse = joined(row, diverse_groups(row, buckets, exact=exact), k)
         ways.append((merged(row, diverse, others), others))
     if buckets is None or k > buckets.least:
-        large = optimal_groups(row, k, exact=exact, threads=threads)
+        large = optimal_groups(row, k, exact=exact)
         ways.append((merged(row, large, requirements), requirements))
     found, by_merging = min(ways, key=lambda way: _loss(row, way[0])) if len(ways) > 1 else ways[0]
     asked = [requirement.describe() for requirement in by_merging if _rule(encoded, requirement) is not None]
@@ -127,9 +123,9 @@ def one_class(encoded: Encoded, curve: Curve, *, threads: int) -> LocalClasses:
     )
 
 
-def optimal_groups(row: Row, k: int, *, exact: bool, threads: int = 1) -> Groups:
+def optimal_groups(row: Row, k: int, *, exact: bool) -> Groups:
     """The groups of k to 2k − 1 neighbours with the least loss; one group where there are fewer than 2k records."""
-    from rothko.kernels.curve.onedim import add_groups, groups_of
+    from rothko.kernels.curve.onedim import group_in_boxes, groups_of
 
     n = len(row.codes)
     if n < 2 * k:
@@ -138,8 +134,7 @@ def optimal_groups(row: Row, k: int, *, exact: bool, threads: int = 1) -> Groups
         return Groups(np.arange(n), _along(row.curve.gaps, k))
     best, back = np.full(n + 1, np.inf), np.full(n + 1, -1, dtype=np.int32)
     best[0] = 0.0
-    for first, last, costs in _costs(row, k, threads):
-        add_groups(costs, first, last, k, best, back)
+    group_in_boxes(row.codes, row.lines, k, best, back)
     return Groups(np.arange(n), groups_of(back, n))
 
 
@@ -165,39 +160,6 @@ def in_steps(gaps: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """
     step = np.ldexp(1.0, int(np.frexp(gaps.sum())[1]) - (STEPS - int(2 * k).bit_length()))
     return np.asarray(np.rint(gaps / step), dtype=np.int64)
-
-
-def _costs(row: Row, k: int, threads: int) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
-    """The costs of all groups, block by block of their first records; some blocks ahead, in other threads."""
-    from rothko.kernels.boxes import ncp_of, room
-    from rothko.kernels.curve.onedim import box_costs, ends_of_runs, fields_of, pack
-
-    n = len(row.codes)
-    ends = ends_of_runs(row.codes)
-    word, shift, words = fields_of(row.lines)
-    packed = np.empty((n, words), dtype=np.uint64)
-    each(lambda piece: pack(row.codes, word, shift, *piece, packed), pieces(n), threads)
-    most = ncp_of(row.codes, np.arange(n), 0, n, 0, row.lines, room(row.lines))
-    block = max(CELLS // k, 64)
-    starts = range(0, n - k + 1, block)
-
-    def compute(first: int) -> tuple[int, int, NDArray[np.float64]]:
-        last = min(first + block, n - k + 1)
-        costs = np.empty((last - first, k))
-        box_costs(row.codes, packed, word, shift, ends, row.lines, k, most, first, last, costs)
-        return first, last, costs
-
-    if threads == 1 or len(starts) == 1:
-        yield from map(compute, starts)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[tuple[int, int, NDArray[np.float64]]]] = deque()
-        for first in starts:
-            ahead.append(pool.submit(compute, first))
-            if len(ahead) > 2 * threads:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
 
 
 def diverse_groups(row: Row, buckets: Buckets, *, exact: bool) -> Groups:
