@@ -86,8 +86,11 @@ class Plan:
         less = (USUAL / max(rows, 1)) ** 0.5
         # Some near classes of k records each are clustered anew at a time: their tuples are all compared.
         bearable = 20 * COMPARED / (NEAREST * NEAREST / 4 * max(rows, 1) * k * lines)
+        block = more * max(round(8_000 * min(1.0, less**0.5)), 40 * k)
+        # Where classes are small, most of the time goes to looking at all of a block for those that are near.
+        bearable = min(bearable, 2 * COMPARED * k * k / (block * max(rows, 1) * lines))
         repair = Effort(
-            block=more * max(round(8_000 * min(1.0, less**0.5)), 40 * k),
+            block=block,
             passes=max(2, round(more * min(10.0, 5 * less**0.5))),
             tries=ALL,
             steps=more * min(10.0, 3 * less, bearable),
