@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -118,6 +120,20 @@ def test_the_hash_is_that_of_the_content_wherever_it_lies_and_can_be_computed_by
     order = ", ".join(f'"{name}"::text COLLATE "C"' for name in release.arrow.column_names)
     asked = f'SELECT {columns}, count(*) FROM "out".hashed GROUP BY {columns} ORDER BY {order}'
     assert hashes == {copied_hash(server, asked)}
+
+
+def test_the_hash_does_not_hang_on_the_time_zone_of_the_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = [datetime(2024, 7, 1, n, tzinfo=UTC) for n in range(20)]
+    pq.write_table(pa.table({"age": [n % 4 for n in range(20)], "seen": times}), "people.parquet")
+    program = (
+        "import rothko as rk; r = rk.anonymize('people.parquet', qi=['age'], keep=['seen'], k=5);"
+        "print(r.save('duckdb:///a.db?table=t', recoding=False, overwrite=True).certificate.sha256)"
+    )
+    found = set()
+    for zone in ("UTC", "Asia/Tokyo"):
+        monkeypatch.setenv("TZ", zone)
+        found.add(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("form", ["range", "bounds"])
