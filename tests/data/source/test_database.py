@@ -368,6 +368,47 @@ def test_wide_integers_enums_and_json_of_duckdb(folder: Path) -> None:
         open_source("duckdb:///kinds.duckdb?table=kind")
 
 
+@pytest.mark.parametrize("word", ["'infinity'::DATE", "'-infinity'::TIMESTAMPTZ", "DATE '0044-03-15 (BC)'"])
+def test_dates_of_duckdb_that_no_calendar_has_are_refused(folder: Path, word: str) -> None:
+    source = open_source(duck(folder, word))
+    with pytest.raises(InputError, match=r"Column 'v' of the table 'one' in one\.duckdb has dates .* infinite"):
+        source.read()
+    with pytest.raises(InputError, match="infinite"):
+        list(source.batches())
+
+
+def test_points_in_time_of_duckdb_are_in_utc_wherever_they_are_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = duck(folder, "'2024-07-01 12:00:00+02'::TIMESTAMPTZ")
+    program = f"from rothko.data.source.open import open_source as o; print(o({address!r}).read()['v'].type)"
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "timestamp[us, tz=UTC]"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgresql"])
+def test_a_value_that_its_type_does_not_allow_is_told_by_its_column(
+    kind: str, folder: Path, request: pytest.FixtureRequest
+) -> None:
+    if kind == "sqlite":
+        address = "sqlite:///some.db?query=SELECT CAST(x'ff41' AS TEXT) AS v"
+        sqlite3.connect("some.db").close()
+    elif kind == "duckdb":
+        address = duck(folder, "'24:00:00'::TIME")
+    else:
+        address = f"{request.getfixturevalue('clinic')}&query=SELECT '24:00'::time AS v"
+    with pytest.raises(InputError, match=r"Column 'v' of the .* has values that its type does not allow"):
+        open_source(address).read()
+
+
+def duck(folder: Path, value: str) -> str:
+    """The address of a table of DuckDB with one value."""
+    with duckdb.connect(folder / "one.duckdb") as connection:
+        connection.execute(f"CREATE TABLE one AS SELECT {value} AS v")
+    return "duckdb:///one.duckdb?table=one"
+
+
 def test_what_is_told_of_an_address() -> None:
     address = read_address("postgresql://ann@host/db?query=SELECT 'Smith' AS name&sslmode=require")
     assert address.client == "postgresql://ann@host/db?sslmode=require"
