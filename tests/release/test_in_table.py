@@ -318,6 +318,22 @@ def test_what_a_database_stores_otherwise_is_not_released(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_a_file_that_cannot_grow_is_not_left(kind: str, folder: Path) -> None:
+    pq.write_table(people(), "people.parquet")
+    program = (
+        "import resource, sys; from rothko.cli.process import run\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        f"sys.argv = ['rothko', 'anonymize', 'people.parquet', '--qi', 'age,zip', '--keep', 'disease,visits,seen', "
+        f"'--k', '5', '--out', '{kind}:///made.db?table=t']\n"
+        "run()"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "Error: The table 't' in made.db cannot be written: its disk is full, or fails; nothing was" in ran.stderr
+    assert [one.name for one in folder.iterdir()] == ["people.parquet"]
+
+
 def test_a_killed_connection_leaves_nothing(server: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
     real = PostgresTable.rename

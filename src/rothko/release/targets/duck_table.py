@@ -111,5 +111,6 @@ class DuckTable:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-            if self._made:
-                remove(self.address)
+        if self._made:  # also where it could be made, and not opened
+            self._made = False
+            remove(self.address)

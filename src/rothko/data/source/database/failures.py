@@ -26,6 +26,8 @@ DAMAGED = re.compile(
     r"Could not read enough bytes"
 )
 """What they say of files that are none of theirs, or not whole."""
+DISK = re.compile(r"disk I/O error|disk is full|Could not write|No space left")
+"""What they say where a file cannot grow."""
 LOST = "the connection was lost while it was read; start again"
 REFUSED = {
     "Connection refused": "nobody listens there; look at the host and the port",
@@ -88,6 +90,8 @@ def reason(error: Exception) -> str:
         return CLASSES["42"]
     if DAMAGED.search(text):
         return "the file is none of this kind, or it is damaged"
+    if DISK.search(text):
+        return "its disk is full, or fails"
     if DENIED.search(text):
         return "permission is denied"
     if IN_USE.search(text):
