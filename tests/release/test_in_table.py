@@ -202,6 +202,41 @@ def test_a_table_that_is_read_or_somebody_elses_is_refused_before_any_work(
     told(server, 'REVOKE ALL ON SCHEMA "out" FROM maker', "DROP ROLE maker")
 
 
+def test_a_table_that_something_is_made_from_is_refused_before_any_work(
+    server: str, folder: Path, rothko: Rothko
+) -> None:
+    told(server, 'CREATE TABLE "out".base AS SELECT 1 AS age', 'CREATE VIEW "out".seen AS SELECT age FROM "out".base')
+    pq.write_table(people(), "people.parquet")
+    asked = ("--qi", "age,zip", "--keep", "disease,visits,seen", "--k", "5", "--overwrite", "--log", "json")
+    ran = rothko("anonymize", "people.parquet", *asked, "--out", f"{server}&table=out.base")
+    assert (ran.code, "something is made from it, such as a view" in ran.err) == (2, True), ran.err
+    assert "partition" not in ran.err
+    assert told(server, 'SELECT * FROM "out".seen') == [(1,)]
+
+
+def test_a_table_of_another_database_is_not_made_in_this_one(out: str, folder: Path) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    address, name = out.split("table=")
+    schema = name.rpartition(".")[0] or "main"
+    other = "other" if "sqlite" in out else f"other.{schema}"
+    with pytest.raises(OutputError, match="'other' is not the database that the address is of"):
+        release.save(f"{address}table={other}.release")
+    assert tables(out) == []
+    own = {"sqlite": "main", "duckdb": "release.main", "postgresql": f"postgres.{schema}"}[out.partition(":")[0]]
+    release.save(f"{address}table={own}.release")
+    assert tables(out) == ["release"]
+
+
+def test_names_that_postgresql_would_cut_off_are_refused(server: str, folder: Path) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    with pytest.raises(OutputError, match="more than 63 bytes"):
+        release.save(f"{server}&table=out.{'a' * 64}")
+    long = people().rename_columns(["age", "zip", "disease", "visits", "é" * 32])
+    with pytest.raises(OutputError, match=f"The name '{'é' * 32}' has more than 63 bytes"):
+        rk.anonymize(long, **{**ASKED, "keep": ["visits", "é" * 32]}).save(f"{server}&table=out.long")
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_file_that_is_read_is_refused_before_any_work(kind: str, folder: Path, rothko: Rothko) -> None:
     rk.anonymize(people(), **ASKED).save(f"{kind}:///both.db?table=before", recoding=False)

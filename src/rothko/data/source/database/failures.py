@@ -53,6 +53,7 @@ STATES = {
     "57014": "the database has cancelled it, by its time limit or by hand",
     "22P02": "a value of it cannot be read as the type that it is asked for",
     "42P07": "there is a table of that name",
+    "2BP01": "something is made from it, such as a view, and would go with it",
     "53100": "its disk is full",
     "25P02": LOST,
     "55000": "it is not in a state to be read",
