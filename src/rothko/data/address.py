@@ -51,6 +51,16 @@ def is_store(path: str | Path) -> bool:
     return STORE.match(str(path)) is not None
 
 
+def is_within(path: str | Path, folder: str | Path) -> bool:
+    """Whether an object is another one, or lies below it, whichever way their addresses are written.
+
+    >>> is_within("s3a://bucket/in/people.csv", Path("s3://bucket/in")), is_within("s3://bucket/inner", "s3://bucket/in")
+    (True, False)
+    """
+    one, other = (Path(STORES[str(at).partition(":")[0]], *_key(Path(at)).split("/")) for at in (path, folder))
+    return one.is_relative_to(other)
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """The object store that an address is of."""
