@@ -96,6 +96,20 @@ def test_folders_and_patterns(bucket: str) -> None:
     assert refusal(f"s3://{bucket}/data/*.csv") == f"No file matches 's3://{bucket}/data/*.csv'."
 
 
+@pytest.mark.parametrize(
+    ("inside", "kind"), [("_delta_log/0.json", "a Delta"), ("metadata/v1.metadata.json", "an Iceberg")]
+)
+def test_tables_of_lakes_are_told_from_what_lies_beside_them(bucket: str, inside: str, kind: str) -> None:
+    put(bucket, f"all/lake/{inside}", b"{}")
+    for name in ("all/lake/year=2026/old.csv", "all/people/year=2026/new.csv"):
+        data = put(bucket, name, written(PEOPLE, ".csv"))
+    assert open_source(f"s3://{bucket}/all/people/*/*.csv").rows == open_source(data).rows
+    assert open_source(f"s3://{bucket}/all/peo*/**/*.csv").names == (*PEOPLE.column_names, "year")
+    for name in ("all/*/*/*.csv", "all/lake/", "all/lake/year=2026/", "all/lake/*/old.csv", "all/lake/year=2026/*.csv",
+                 "all/lake/year=2026/old.csv", "all/"):  # fmt: skip
+        assert f"'s3://{bucket}/all/lake' is {kind} table" in refusal(f"s3://{bucket}/{name}")
+
+
 def test_what_is_not_there(bucket: str) -> None:
     data = f"s3://{bucket}/none.csv"
     assert refusal(data) == f"There is no object '{data}', and none below it."

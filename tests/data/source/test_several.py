@@ -409,9 +409,12 @@ def test_folders_of_lakes_are_not_read_as_files(folder: Path, inside: str, kind:
     (folder / "lake" / inside).write_text("{}")
     (folder / "lake" / "deleted.csv").write_text("age\n1\n")
     (folder / "lake" / "other.csv").write_text("age\n1\n")
+    (folder / "lake" / "year=2026").mkdir()
+    (folder / "lake" / "year=2026" / "old.csv").write_text("age\n1\n")
     if kind == "an Iceberg":
         assert "lake' is an Iceberg table" in refusal("lake")
-    for names in ("lake/*.csv", ["lake/deleted.csv", "lake/other.csv"], "."):  # by whichever way they are reached
+    for names in ("lake/*.csv", ["lake/deleted.csv", "lake/other.csv"], ".", "lake/other.csv", "lake/year=2026/",
+                  "lake/year=2026/old.csv", "lake/*/*.csv"):  # fmt: skip
         assert f"lake' is {kind} table" in refusal(names)
 
 
