@@ -432,6 +432,17 @@ def test_kept_columns_of_every_type_come_back_or_are_refused_by_name(
         assert "'tags' holds " + str(values.type)[:4] in str(told_of.value)
 
 
+def test_texts_are_written_as_they_are_whatever_the_environment_says(
+    server: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"age": [n % 4 for n in range(40)], "name": ["Zo\u00eb"] * 40})
+    release = rk.anonymize(table, qi=["age"], keep=["name"], k=5)
+    with monkeypatch.context() as patched:
+        patched.setenv("PGCLIENTENCODING", "LATIN1")
+        release.save(f"{server}&table=out.words", recoding=False)
+    assert told(server, 'SELECT DISTINCT name FROM "out".words') == [("Zo\u00eb",)]
+
+
 def test_zoned_times_go_to_postgresql_and_nan_does_not_go_to_sqlite(server: str, folder: Path) -> None:
     zoned = pa.array([datetime(2020, 1, 1, tzinfo=UTC)] * 20, pa.timestamp("us", "Europe/Berlin"))
     rk.anonymize({"age": [1] * 20, "at": zoned}, qi="age", keep="at", k=5).save(

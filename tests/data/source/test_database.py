@@ -212,6 +212,19 @@ def test_a_missing_table_is_told_with_a_near_one(clinic: str) -> None:
         open_source(f"{clinic}&table=clinic.poeple")
 
 
+def test_texts_do_not_hang_on_how_the_environment_asks_for_them(clinic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "SELECT 'Zo\u00eb \u20ac' AS name, '1 day 2 hours'::interval AS stay, point(0.1::float8 + 0.2, 1) AS place"
+    told(clinic, f"CREATE TABLE clinic.words AS {words}")
+    address = f"{clinic}&table=clinic.words"
+    plain = open_source(address).read().to_pylist()
+    assert plain == [{"name": "Zo\u00eb \u20ac", "stay": "1 day 02:00:00", "place": "(0.30000000000000004,1)"}]
+    monkeypatch.setenv("PGCLIENTENCODING", "WIN1252")
+    monkeypatch.setenv("PGDATESTYLE", "German")
+    monkeypatch.setenv("PGOPTIONS", "-c intervalstyle=iso_8601 -c extra_float_digits=-5")
+    assert open_source(address).read().to_pylist() == plain
+    assert [row for batch in open_source(address).batches() for row in batch.to_pylist()] == plain
+
+
 def test_who_may_not_read_is_told_so(clinic: str, rothko: Rothko) -> None:
     told(clinic, "CREATE ROLE nobody_much LOGIN PASSWORD 'secret'", "GRANT USAGE ON SCHEMA clinic TO nobody_much")
     other = clinic.replace("postgres:@", "nobody_much@")

@@ -35,6 +35,13 @@ SETTINGS = (
     "SET LOCAL max_parallel_workers_per_gather = 0",
 )
 """Of every pass, so that all see the records in one order."""
+SESSION = (
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL IntervalStyle = 'postgres'",
+    "SET LOCAL extra_float_digits = 1",
+)
+"""Of every connection: texts as Arrow takes them, and in one form, whatever PGCLIENTENCODING and its like ask for."""
 AT_ONCE = "adbc.postgresql.batch_size_hint_bytes"
 
 
@@ -141,12 +148,20 @@ class PostgreSQL:
 
 
 def connect(client: str) -> Any:
-    """A connection with a transaction."""
+    """A connection with a transaction, and texts in one form."""
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
         raise MissingExtraError('A table in PostgreSQL needs ADBC: pip install "rothko[db]".') from None
-    return dbapi.connect(client)
+    connection = dbapi.connect(client)
+    try:
+        with closing(connection.cursor()) as cursor:
+            for one in SESSION:
+                cursor.execute(one)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _kinds(cursor: Any, schema: pa.Schema) -> tuple[dict[str, str | pa.DataType], dict[str, str]]:
