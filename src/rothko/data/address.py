@@ -34,12 +34,13 @@ class StoreError(InputError, OutputError):
 
 
 def address(path: str | Path) -> str:
-    """A path or an address as others are told it.
+    """A path or an address as others are told it: without keys, which none should have.
 
-    >>> address(Path("s3a://bucket/people"))
-    's3a://bucket/people'
+    >>> address(Path("s3a://bucket/people")), address("s3://key:secret@bucket/people")
+    ('s3a://bucket/people', 's3://…@bucket/people')
     """
-    return re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", str(path))
+    whole = re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", str(path))
+    return re.sub(r"^([A-Za-z][\w+.-]+://)[^/@]*:[^/@]*@", r"\1…@", whole)
 
 
 def is_store(path: str | Path) -> bool:
@@ -75,6 +76,11 @@ class Store:
         """Open it; nothing is asked of it yet, but where a bucket lies."""
         scheme, _, rest = address(path).partition(":")
         bucket = rest.lstrip("/").partition("/")[0]
+        if bucket.startswith("…@"):
+            raise StoreError(
+                "The address holds a key, which a shell remembers and a list of processes shows: leave it out, and "
+                "give it where the client of the store looks for it, in the environment or in its own files."
+            )
         label = f"{scheme}://{bucket}"
         if not bucket:
             raise StoreError(f"{address(path)!r} names no bucket; an address is {scheme}://BUCKET/NAME.")

@@ -164,6 +164,18 @@ def test_every_command_reads_a_store(bucket: str, rothko: Rothko, folder: Path) 
     assert ran.code == 0, ran.err
 
 
+def test_keys_in_an_address_are_refused_and_not_shown(folder: Path, rothko: Rothko) -> None:
+    (folder / "people.csv").write_bytes(written(PEOPLE, ".csv"))
+    words = ("people.csv", "--qi", "age", "--keep-rest", "--k", "2", "--out")
+    for address in ("s3://key:hunter2@bucket/x.csv", "gs://key:hunter2@bucket/*.csv", "az://box:hunter2@acc.net/x.csv"):
+        for ran in (rothko("check", address, "--qi", "age", "--k", "2"), rothko("anonymize", *words, address)):
+            assert (ran.code, "The address holds a key" in ran.err) == (2, True), ran.err
+            assert "hunter2" not in ran.err
+        ran = rothko("anonymize", *words, "out.csv", "--recoding", address)
+        assert ran.code == 2
+        assert "hunter2" not in ran.err
+
+
 def test_keys_that_are_refused(s3_server: str, bucket: str, folder: Path) -> None:
     """In a process of its own, against a server that does not answer."""
     environment = os.environ | {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}
