@@ -17,7 +17,7 @@ from rothko.data.address import Store, address, is_store, is_within
 from rothko.data.source.database.url import is_database
 from rothko.data.source.delta import is_delta
 from rothko.data.source.formats import ending_like
-from rothko.data.source.listing import Files, folders_in, paths_at
+from rothko.data.source.listing import Files, folders_in, paths_at, takes
 from rothko.errors import OutputError
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
@@ -334,6 +334,8 @@ def place_of(
         report=False if report is None and in_parts else report,  # what a cluster has written is not all brought here
         reporter=reporter,
     )
+    if source is not None:
+        _refuse_found(place.tables, source, in_parts=in_parts or parts is not None)
     # What bounds are called is not known yet.
     shown = () if policy.publish == "bounds" else policy.quasi_identifiers
     refuse_names((*shown, *policy.sensitive, *policy.kept), place.data)
@@ -360,6 +362,16 @@ def _refuse_inside(out: Path, folder: Path) -> None:
         raise OutputError(
             f"{address(out)!r} lies in the folder that is read, {address(folder)!r}; choose another place."
         )
+
+
+def _refuse_found(tables: Iterable[Path], source: Files, *, in_parts: bool) -> None:
+    """Refuse a release under a name that the pattern of the input stands for as well."""
+    for table in tables:
+        if takes(source, table) or (in_parts and takes(source, table / f"part{table.suffix}")):
+            raise OutputError(
+                f"{address(table)!r} is a name that the pattern of the input stands for, too: the next run would read "
+                "it; choose another place."
+            )
 
 
 def _bucket(path: Path) -> str:

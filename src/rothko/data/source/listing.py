@@ -173,6 +173,27 @@ def folders_in(path: Files) -> tuple[Path, ...]:
     )
 
 
+def takes(path: Files, name: Path) -> bool:
+    """Whether a pattern among what is named stands for a file of this name as well, once it is there."""
+    return any(
+        _is_pattern(one)
+        and is_store(one) == is_store(name)
+        and (is_store(one) or not one.exists())
+        and _fits(one, name)
+        for one in _each(path)
+    )
+
+
+def _fits(pattern: Path, name: Path) -> bool:
+    parts = pattern.parts
+    fixed = next(i for i, part in enumerate(parts) if any(sign in part for sign in MAGIC))
+    base = Path(*parts[:fixed])
+    if not is_store(name):
+        base, name = Path(os.path.realpath(base)), Path(os.path.realpath(name.parent), name.name)
+    within = name.is_relative_to(base) and not _is_hidden(name, base)
+    return within and _matches(_below(name, base), "/".join(parts[fixed:]))
+
+
 def _each(path: Files) -> tuple[Path, ...]:
     return path if isinstance(path, tuple) else (path,)
 
