@@ -43,6 +43,34 @@ def test_standard_output_is_refused_before_the_work(name: str, rothko: Rothko, f
     assert sorted(os.listdir(folder)) == before
 
 
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_an_address_that_nothing_is_written_to_is_refused_and_not_shown(
+    name: str, rothko: Rothko, folder: Path
+) -> None:
+    """A path drops a slash: what was meant for a server became folders here, with the password for a name."""
+    before = sorted(os.listdir(folder))
+    for address in ("mysql://ann:hunter2@host/db?table=t", "https://ann:hunter2@host/out.csv"):
+        ran = rothko(*COMMANDS[name].split(), address)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"Nothing is written to {address.partition(':')[0]}:// here" in ran.err
+        assert "hunter2" not in ran.err
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_what_is_no_release_does_not_go_to_an_object_store(rothko: Rothko, folder: Path) -> None:
+    before = sorted(os.listdir(folder))
+    for name in ("compare", "agrawal"):
+        ran = rothko(*COMMANDS[name].split(), "s3://bucket/out.csv")
+        assert (ran.code, "To an object store goes a release" in ran.err) == (2, True), ran.err
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_a_folder_may_be_called_as_an_address_begins(rothko: Rothko, folder: Path) -> None:
+    (folder / "ftp:").mkdir()
+    assert rothko(*COMMANDS["anonymize"].split(), "ftp:/out.csv").code == 0
+    assert (folder / "ftp:" / "out.csv").exists()
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_slash_at_the_end_is_a_folder_where_a_file_is_needed(name: str, rothko: Rothko, folder: Path) -> None:
     before = sorted(os.listdir(folder))

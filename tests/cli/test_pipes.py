@@ -236,6 +236,14 @@ def test_binary_is_not_sent_to_a_terminal(rothko: Rothko, monkeypatch: pytest.Mo
     assert (ran.code, "A terminal cannot show parquet" in ran.err) == (2, True), ran.err
 
 
+def test_standard_output_that_is_closed(folder: Path) -> None:
+    Path("few.csv").write_text("age,disease\n" + "1,flu\n" * 20)
+    command = f"{sys.executable} -m rothko anonymize few.csv {' '.join(QUICK)} --out - >&-"
+    ran = subprocess.run(["/bin/sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 2
+    assert "Standard output is closed, and nobody would get the release" in ran.stderr
+
+
 def test_a_reader_that_has_seen_enough(folder: Path) -> None:
     """In processes of their own: a release that is larger than a pipe, of which two lines are read."""
     rows = "".join(f"{i % 9},{'x' * 200}\n" for i in range(2000))

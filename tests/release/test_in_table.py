@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -120,6 +122,20 @@ def test_the_hash_is_that_of_the_content_wherever_it_lies_and_can_be_computed_by
     assert hashes == {copied_hash(server, asked)}
 
 
+def test_the_hash_does_not_hang_on_the_time_zone_of_the_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = [datetime(2024, 7, 1, n, tzinfo=UTC) for n in range(20)]
+    pq.write_table(pa.table({"age": [n % 4 for n in range(20)], "seen": times}), "people.parquet")
+    program = (
+        "import rothko as rk; r = rk.anonymize('people.parquet', qi=['age'], keep=['seen'], k=5);"
+        "print(r.save('duckdb:///a.db?table=t', recoding=False, overwrite=True).certificate.sha256)"
+    )
+    found = set()
+    for zone in ("UTC", "Asia/Tokyo"):
+        monkeypatch.setenv("TZ", zone)
+        found.add(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("form", ["range", "bounds"])
 def test_what_comes_back_by_classes_is_what_comes_back_counted(
     server: str, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
@@ -184,6 +200,41 @@ def test_a_table_that_is_read_or_somebody_elses_is_refused_before_any_work(
     with pytest.raises(OutputError, match="cannot be replaced: it is somebody else's"):
         rk.anonymize(people(), **ASKED).save(own.replace("postgres:@", "maker@"), overwrite=True)
     told(server, 'REVOKE ALL ON SCHEMA "out" FROM maker', "DROP ROLE maker")
+
+
+def test_a_table_that_something_is_made_from_is_refused_before_any_work(
+    server: str, folder: Path, rothko: Rothko
+) -> None:
+    told(server, 'CREATE TABLE "out".base AS SELECT 1 AS age', 'CREATE VIEW "out".seen AS SELECT age FROM "out".base')
+    pq.write_table(people(), "people.parquet")
+    asked = ("--qi", "age,zip", "--keep", "disease,visits,seen", "--k", "5", "--overwrite", "--log", "json")
+    ran = rothko("anonymize", "people.parquet", *asked, "--out", f"{server}&table=out.base")
+    assert (ran.code, "something is made from it, such as a view" in ran.err) == (2, True), ran.err
+    assert "partition" not in ran.err
+    assert told(server, 'SELECT * FROM "out".seen') == [(1,)]
+
+
+def test_a_table_of_another_database_is_not_made_in_this_one(out: str, folder: Path) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    address, name = out.split("table=")
+    schema = name.rpartition(".")[0] or "main"
+    other = "other" if "sqlite" in out else f"other.{schema}"
+    with pytest.raises(OutputError, match="'other' is not the database that the address is of"):
+        release.save(f"{address}table={other}.release")
+    assert tables(out) == []
+    own = {"sqlite": "main", "duckdb": "release.main", "postgresql": f"postgres.{schema}"}[out.partition(":")[0]]
+    release.save(f"{address}table={own}.release")
+    assert tables(out) == ["release"]
+
+
+def test_names_that_postgresql_would_cut_off_are_refused(server: str, folder: Path) -> None:
+    release = rk.anonymize(people(), **ASKED)
+    with pytest.raises(OutputError, match="more than 63 bytes"):
+        release.save(f"{server}&table=out.{'a' * 64}")
+    long = people().rename_columns(["age", "zip", "disease", "visits", "é" * 32])
+    with pytest.raises(OutputError, match=f"The name '{'é' * 32}' has more than 63 bytes"):
+        rk.anonymize(long, **{**ASKED, "keep": ["visits", "é" * 32]}).save(f"{server}&table=out.long")
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
@@ -302,6 +353,22 @@ def test_what_a_database_stores_otherwise_is_not_released(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_a_file_that_cannot_grow_is_not_left(kind: str, folder: Path) -> None:
+    pq.write_table(people(), "people.parquet")
+    program = (
+        "import resource, sys; from rothko.cli.process import run\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        f"sys.argv = ['rothko', 'anonymize', 'people.parquet', '--qi', 'age,zip', '--keep', 'disease,visits,seen', "
+        f"'--k', '5', '--out', '{kind}:///made.db?table=t']\n"
+        "run()"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "Error: The table 't' in made.db cannot be written: its disk is full, or fails; nothing was" in ran.stderr
+    assert [one.name for one in folder.iterdir()] == ["people.parquet"]
+
+
 def test_a_killed_connection_leaves_nothing(server: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
     real = PostgresTable.rename
@@ -363,6 +430,17 @@ def test_kept_columns_of_every_type_come_back_or_are_refused_by_name(
         with pytest.raises(OutputError, match=f"Column 'tags' holds .* which is not written to (?i:{kind})") as told_of:
             rk.anonymize(more, qi="age", keep=[*kept, "tags"], k=5).save(place, overwrite=True, recoding=False)
         assert "'tags' holds " + str(values.type)[:4] in str(told_of.value)
+
+
+def test_texts_are_written_as_they_are_whatever_the_environment_says(
+    server: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"age": [n % 4 for n in range(40)], "name": ["Zo\u00eb"] * 40})
+    release = rk.anonymize(table, qi=["age"], keep=["name"], k=5)
+    with monkeypatch.context() as patched:
+        patched.setenv("PGCLIENTENCODING", "LATIN1")
+        release.save(f"{server}&table=out.words", recoding=False)
+    assert told(server, 'SELECT DISTINCT name FROM "out".words') == [("Zo\u00eb",)]
 
 
 def test_zoned_times_go_to_postgresql_and_nan_does_not_go_to_sqlite(server: str, folder: Path) -> None:

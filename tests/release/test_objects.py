@@ -144,3 +144,19 @@ def test_new_records_go_to_a_store(bucket: str, folder: Path, rothko: Rothko) ->
     assert "exists; use --overwrite" in rothko("apply", "first-recoding", "new.csv", "--out", out).err
     assert rothko("apply", "first-recoding", "new.csv", "--out", out, "--overwrite").code == 0
     assert "does not write" in rothko("apply", "first-recoding", "new.csv", "--out", f"s3://{bucket}/new").err
+
+
+def test_what_is_read_is_not_overwritten(bucket: str, folder: Path, rothko: Rothko) -> None:
+    release(60).save("first.csv")
+    Path("new.csv").write_text("age,s\n" + "".join(f"{age},flu\n" for age in range(60)))
+    boto3.client("s3").upload_file("new.csv", bucket, "in/new.csv")
+    data, words = f"s3://{bucket}/in/new.csv", ("--qi", "age", "--keep", "s", "--k", "2", "--overwrite")
+    before = there(bucket)
+    for out in (data, data.replace("s3:", "s3a:")):
+        ran = rothko("anonymize", data, *words, "--out", out)
+        assert (ran.code, "The output is the input" in ran.err) == (2, True), ran.err
+        ran = rothko("apply", "first-recoding", data, "--out", out, "--overwrite")
+        assert (ran.code, "The output is the input" in ran.err) == (2, True), ran.err
+    ran = rothko("anonymize", f"s3://{bucket}/in/", *words, "--out", f"s3://{bucket}/in/other.csv")
+    assert (ran.code, "lies in the folder that is read" in ran.err) == (2, True), ran.err
+    assert there(bucket) == before

@@ -78,7 +78,12 @@ def test_values_are_read_as_they_were(tmp_path: Path) -> None:
 
 @settings(max_examples=40)
 @given(
-    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=9), min_size=1, max_size=5),
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufffe\uffff"), max_size=9)
+        | st.lists(st.sampled_from(["_x005F_", "_x0041", "x000D_", "_", "a"]), max_size=4).map("".join),
+        min_size=1,
+        max_size=5,
+    ),
     st.lists(st.datetimes(dt.datetime(1890, 1, 1), dt.datetime(9999, 12, 31)), min_size=1, max_size=5),
 )
 def test_any_text_and_any_time(tmp_path_factory: pytest.TempPathFactory, words: list[str], times: list[Any]) -> None:
@@ -88,6 +93,11 @@ def test_any_text_and_any_time(tmp_path_factory: pytest.TempPathFactory, words: 
     column = pa.array([*times, dt.datetime(2024, 1, 1, 1, 1, 1, 1)], pa.timestamp("us"))
     write_table(pa.table({"time": column}), path)
     assert texts_of(path)["time"].cast(pa.timestamp("us")).to_pylist() == column.to_pylist()
+
+
+def test_characters_that_no_workbook_has_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"No workbook holds .* column 'text' has texts with them"):
+        write_table(pa.table({"text": ["a\uffffb"]}), tmp_path / "out.xlsx")
 
 
 def test_a_file_has_nothing_beside_its_cells(tmp_path: Path) -> None:

@@ -117,6 +117,8 @@ def standard_output(form: str) -> Path:
         raise InputError(f"--format must be one of {', '.join(FORMATS)}, not {form!r}.")
     if form in ("parquet", "arrow") and sys.stdout.isatty():
         raise InputError(f"A terminal cannot show {form}; send standard output to a file or a pipe, or name a file.")
+    if not cast("Printed", sys.stdout).there:
+        raise OutputError("Standard output is closed, and nobody would get the release; name a file.")
     try:
         return _private_folder() / f"release.{form}"
     except OSError as error:

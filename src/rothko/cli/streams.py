@@ -40,10 +40,12 @@ class Printed:
     ----------
     silent
         Do without what cannot be printed.
+    there
+        Whether it leads anywhere: one that was closed does not.
     """
 
-    def __init__(self, stream: TextIO, *, silent: bool) -> None:
-        self._stream, self._silent = stream, silent
+    def __init__(self, stream: TextIO, *, silent: bool, there: bool = True) -> None:
+        self._stream, self._silent, self.there = stream, silent, there
         self._why = ""
 
     def __getattr__(self, name: str) -> Any:
@@ -113,7 +115,7 @@ def printed() -> Iterator[None]:
     before = sys.stdout, sys.stderr
     with contextlib.ExitStack() as nowhere:
         out, err = (one or nowhere.enter_context(open(os.devnull, "w", encoding="utf-8")) for one in before)
-        sys.stdout = cast("TextIO", Printed(out, silent=False))
+        sys.stdout = cast("TextIO", Printed(out, silent=False, there=before[0] is not None))
         sys.stderr = cast("TextIO", Printed(err, silent=True))
         try:
             yield

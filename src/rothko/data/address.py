@@ -34,12 +34,13 @@ class StoreError(InputError, OutputError):
 
 
 def address(path: str | Path) -> str:
-    """A path or an address as others are told it.
+    """A path or an address as others are told it: without keys, which none should have.
 
-    >>> address(Path("s3a://bucket/people"))
-    's3a://bucket/people'
+    >>> address(Path("s3a://bucket/people")), address("s3://key:secret@bucket/people")
+    ('s3a://bucket/people', 's3://…@bucket/people')
     """
-    return re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", str(path))
+    whole = re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", str(path))
+    return re.sub(r"^([A-Za-z][\w+.-]+://)[^/@]*:[^/@]*@", r"\1…@", whole)
 
 
 def is_store(path: str | Path) -> bool:
@@ -49,6 +50,16 @@ def is_store(path: str | Path) -> bool:
     (True, True, False)
     """
     return STORE.match(str(path)) is not None
+
+
+def is_within(path: str | Path, folder: str | Path) -> bool:
+    """Whether an object is another one, or lies below it, whichever way their addresses are written.
+
+    >>> is_within("s3a://bucket/in/people.csv", Path("s3://bucket/in")), is_within("s3://bucket/inner", "s3://bucket/in")
+    (True, False)
+    """
+    one, other = (Path(STORES[str(at).partition(":")[0]], *_key(Path(at)).split("/")) for at in (path, folder))
+    return one.is_relative_to(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,11 @@ class Store:
         """Open it; nothing is asked of it yet, but where a bucket lies."""
         scheme, _, rest = address(path).partition(":")
         bucket = rest.lstrip("/").partition("/")[0]
+        if bucket.startswith("…@"):
+            raise StoreError(
+                "The address holds a key, which a shell remembers and a list of processes shows: leave it out, and "
+                "give it where the client of the store looks for it, in the environment or in its own files."
+            )
         label = f"{scheme}://{bucket}"
         if not bucket:
             raise StoreError(f"{address(path)!r} names no bucket; an address is {scheme}://BUCKET/NAME.")

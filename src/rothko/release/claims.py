@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rothko import json_text, private
+from rothko.data.address import is_store
 from rothko.errors import OutputError, unreadable_name
 from rothko.mistakes import said
 from rothko.release.commit import state
@@ -156,6 +157,10 @@ def _free(path: Path, overwrite: bool, inputs: Iterable[Path], *, may_be_folder:
 
 def check_writable(folder: Path, *, make: bool = False) -> None:
     """Refuse a folder that cannot be written to, or that is not there unless it may be made."""
+    if is_store(folder):
+        raise OutputError(
+            "To an object store goes a release, and its recoding beside it; name a file or a folder of this machine."
+        )
     if not make and not folder.is_dir():
         raise OutputError(f"There is no folder {str(folder)!r}.")
     with explained(folder):

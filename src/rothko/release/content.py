@@ -40,6 +40,7 @@ def content_hash(counted: Path) -> str:
     table = pq.read_table(counted, read_dictionary=texts)
     times = table[TIMES].to_numpy() if TIMES in table.column_names else None
     with connect(1) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
         columns = [_ranked(connection, table[name]) for name in table.column_names if name != TIMES]
     codes, counts = _different(columns, times)
     number = pa.array(counts).dictionary_encode()  # most rows are there as often as others

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from rothko.data.address import ELSEWHERE, is_store
 from rothko.data.source.formats import ending_like
 from rothko.data.source.listing import Files, paths_at
 from rothko.errors import OutputError
@@ -159,4 +160,18 @@ def no_stream(path: str | Path) -> Path:
             "Nothing is written to standard output (-): files are verified and complete before anybody sees them; name "
             "a file."
         )
+    refuse_elsewhere(path)
     return Path(path)
+
+
+def refuse_elsewhere(path: str | Path) -> None:
+    """Refuse the address of what is not written to, which would be a folder of this machine by that name.
+
+    It is not shown, for it may hold a password.
+    """
+    scheme = str(path).partition(":")[0]
+    if ELSEWHERE.match(str(path)) and not is_store(path) and not os.path.exists(f"{scheme}:"):
+        raise OutputError(
+            f"Nothing is written to {scheme}:// here: a release goes to files, to a table of postgresql://, sqlite:/// "
+            "or duckdb:///, or to an object store, s3://, gs:// or az://, and all else to files."
+        )

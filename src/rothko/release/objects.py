@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rothko import private
-from rothko.data.address import Store, address
+from rothko.data.address import Store, address, is_store, is_within
 from rothko.errors import OutputError
 from rothko.mistakes import said
 from rothko.release.commit import undisturbed
@@ -35,9 +35,14 @@ class InStore:
     overwrite: bool
     folder: Path | None = None
     """Where files lie until they are verified; by default where this machine keeps what is temporary."""
+    inputs: tuple[Path, ...] = ()
+    """What is read, which is neither overwritten nor removed."""
 
     def check(self) -> None:
-        """Refuse names that are taken, and a store that cannot be written to."""
+        """Refuse names that are taken or read, and a store that cannot be written to."""
+        for read in filter(is_store, self.inputs):
+            if any(is_within(read, path) for path in self.names):
+                raise OutputError(f"The output is the input: {address(read)!r} is read; choose another name.")
         if not self.overwrite:
             for path in self.names:
                 if self.store.size(path) is not None or self.store.under(path):

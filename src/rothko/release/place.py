@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from rothko.data.address import Store, address, is_store
+from rothko.data.address import Store, address, is_store, is_within
 from rothko.data.source.database.url import is_database
 from rothko.data.source.delta import is_delta
 from rothko.data.source.formats import ending_like
-from rothko.data.source.listing import Files, folders_in, paths_at
+from rothko.data.source.listing import Files, folders_in, paths_at, takes
 from rothko.errors import OutputError
 from rothko.mistakes import said
 from rothko.policy.policy import Policy
@@ -154,7 +154,9 @@ class Place:
                     f"The recoding goes to {address(asked)!r} and the release to {address(data)!r}; name two places in "
                     f"one store, or leave the recoding out with {said('--recoding', False)}."
                 )
-            place = InStore(store, tuple(dict.fromkeys((*names, *reports))), certificate, overwrite)
+            place = InStore(
+                store, tuple(dict.fromkeys((*names, *reports))), certificate, overwrite, inputs=tuple(inputs)
+            )
             place.check()
             return cls(tables, certificate, None if recoding is False else asked, Claim(), told, place)
         claim = claim_release(names, certificate, data, (asked, own), reports, overwrite, inputs, in_parts=in_parts)
@@ -228,7 +230,7 @@ class Place:
         told = None if reporter is None else ReportPlace(*reports, reporter)
         names = [data, certificate, own, *large_files(own), *(() if told is None else reports)]
         if is_store(data):
-            place = InStore(Store.of(data), tuple(names), certificate, overwrite)
+            place = InStore(Store.of(data), tuple(names), certificate, overwrite, inputs=tuple(inputs))
             place.check()
             return cls((data,), certificate, None, Claim(), told, place)
         claim = claim_release(names, certificate, data, (own,), reports, overwrite, inputs, in_parts=in_parts)
@@ -268,7 +270,7 @@ class RowsPlace:
         target = named_file(out)
         if is_store(target):
             refuse_ending(target, ENDINGS)
-            place = InStore(Store.of(target), (target,), target, overwrite)
+            place = InStore(Store.of(target), (target,), target, overwrite, inputs=tuple(inputs))
             place.check()
             return cls(target, place.staging)
         claim = claim_files([target], overwrite=overwrite, inputs=inputs, endings=ENDINGS)
@@ -332,6 +334,8 @@ def place_of(
         report=False if report is None and in_parts else report,  # what a cluster has written is not all brought here
         reporter=reporter,
     )
+    if source is not None:
+        _refuse_found(place.tables, source, in_parts=in_parts or parts is not None)
     # What bounds are called is not known yet.
     shown = () if policy.publish == "bounds" else policy.quasi_identifiers
     refuse_names((*shown, *policy.sensitive, *policy.kept), place.data)
@@ -352,8 +356,22 @@ def _refuse_for_tables(*, two_tables: bool, in_parts: bool, report: bool | None)
 
 def _refuse_inside(out: Path, folder: Path) -> None:
     """Refuse a release in the folder that is read: the next run would take it for a part of the table."""
-    if not is_store(out) and out.resolve().is_relative_to(folder.resolve()):
-        raise OutputError(f"{str(out)!r} lies in the folder that is read, {str(folder)!r}; choose another place.")
+    if is_store(out) != is_store(folder):
+        return
+    if is_within(out, folder) if is_store(out) else out.resolve().is_relative_to(folder.resolve()):
+        raise OutputError(
+            f"{address(out)!r} lies in the folder that is read, {address(folder)!r}; choose another place."
+        )
+
+
+def _refuse_found(tables: Iterable[Path], source: Files, *, in_parts: bool) -> None:
+    """Refuse a release under a name that the pattern of the input stands for as well."""
+    for table in tables:
+        if takes(source, table) or (in_parts and takes(source, table / f"part{table.suffix}")):
+            raise OutputError(
+                f"{address(table)!r} is a name that the pattern of the input stands for, too: the next run would read "
+                "it; choose another place."
+            )
 
 
 def _bucket(path: Path) -> str:

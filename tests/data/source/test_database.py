@@ -212,6 +212,19 @@ def test_a_missing_table_is_told_with_a_near_one(clinic: str) -> None:
         open_source(f"{clinic}&table=clinic.poeple")
 
 
+def test_texts_do_not_hang_on_how_the_environment_asks_for_them(clinic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "SELECT 'Zo\u00eb \u20ac' AS name, '1 day 2 hours'::interval AS stay, point(0.1::float8 + 0.2, 1) AS place"
+    told(clinic, f"CREATE TABLE clinic.words AS {words}")
+    address = f"{clinic}&table=clinic.words"
+    plain = open_source(address).read().to_pylist()
+    assert plain == [{"name": "Zo\u00eb \u20ac", "stay": "1 day 02:00:00", "place": "(0.30000000000000004,1)"}]
+    monkeypatch.setenv("PGCLIENTENCODING", "WIN1252")
+    monkeypatch.setenv("PGDATESTYLE", "German")
+    monkeypatch.setenv("PGOPTIONS", "-c intervalstyle=iso_8601 -c extra_float_digits=-5")
+    assert open_source(address).read().to_pylist() == plain
+    assert [row for batch in open_source(address).batches() for row in batch.to_pylist()] == plain
+
+
 def test_who_may_not_read_is_told_so(clinic: str, rothko: Rothko) -> None:
     told(clinic, "CREATE ROLE nobody_much LOGIN PASSWORD 'secret'", "GRANT USAGE ON SCHEMA clinic TO nobody_much")
     other = clinic.replace("postgres:@", "nobody_much@")
@@ -224,15 +237,19 @@ def test_who_may_not_read_is_told_so(clinic: str, rothko: Rothko) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", ["postgresql://ann:hunter2@host/db?table=t", "postgresql://host/db?table=t&password=hunter2"]
+    "bad",
+    [
+        "postgresql://ann:hunter2@host/db?table=t",
+        "postgresql://host/db?table=t&password=hunter2",
+        "postgresql://host/db?table=t&%70assword=hunter2",
+    ],
 )
 def test_passwords_in_an_address_are_refused_and_not_shown(bad: str, rothko: Rothko) -> None:
     ran = rothko("check", bad, *QUICK)
     assert ran.code == 2
     assert "PGPASSFILE" in ran.err
-    assert "hunter2" not in ran.err + ran.out + repr(
-        shown(bad.replace(":hunter2", "").replace("&password=hunter2", ""))
-    )
+    plain = bad.replace(":hunter2", "").replace("&password=hunter2", "").replace("&%70assword=hunter2", "")
+    assert "hunter2" not in ran.err + ran.out + repr(shown(plain))
 
 
 def test_all_passes_see_one_snapshot_whoever_writes(clinic: str) -> None:
@@ -366,6 +383,47 @@ def test_wide_integers_enums_and_json_of_duckdb(folder: Path) -> None:
         source.read(["wider"])
     with pytest.raises(InputError, match=r"kinds.duckdb has no table 'kind'; did you mean 'kinds'\?"):
         open_source("duckdb:///kinds.duckdb?table=kind")
+
+
+@pytest.mark.parametrize("word", ["'infinity'::DATE", "'-infinity'::TIMESTAMPTZ", "DATE '0044-03-15 (BC)'"])
+def test_dates_of_duckdb_that_no_calendar_has_are_refused(folder: Path, word: str) -> None:
+    source = open_source(duck(folder, word))
+    with pytest.raises(InputError, match=r"Column 'v' of the table 'one' in one\.duckdb has dates .* infinite"):
+        source.read()
+    with pytest.raises(InputError, match="infinite"):
+        list(source.batches())
+
+
+def test_points_in_time_of_duckdb_are_in_utc_wherever_they_are_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = duck(folder, "'2024-07-01 12:00:00+02'::TIMESTAMPTZ")
+    program = f"from rothko.data.source.open import open_source as o; print(o({address!r}).read()['v'].type)"
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "timestamp[us, tz=UTC]"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgresql"])
+def test_a_value_that_its_type_does_not_allow_is_told_by_its_column(
+    kind: str, folder: Path, request: pytest.FixtureRequest
+) -> None:
+    if kind == "sqlite":
+        address = "sqlite:///some.db?query=SELECT CAST(x'ff41' AS TEXT) AS v"
+        sqlite3.connect("some.db").close()
+    elif kind == "duckdb":
+        address = duck(folder, "'24:00:00'::TIME")
+    else:
+        address = f"{request.getfixturevalue('clinic')}&query=SELECT '24:00'::time AS v"
+    with pytest.raises(InputError, match=r"Column 'v' of the .* has values that its type does not allow"):
+        open_source(address).read()
+
+
+def duck(folder: Path, value: str) -> str:
+    """The address of a table of DuckDB with one value."""
+    with duckdb.connect(folder / "one.duckdb") as connection:
+        connection.execute(f"CREATE TABLE one AS SELECT {value} AS v")
+    return "duckdb:///one.duckdb?table=one"
 
 
 def test_what_is_told_of_an_address() -> None:

@@ -96,6 +96,20 @@ def test_folders_and_patterns(bucket: str) -> None:
     assert refusal(f"s3://{bucket}/data/*.csv") == f"No file matches 's3://{bucket}/data/*.csv'."
 
 
+@pytest.mark.parametrize(
+    ("inside", "kind"), [("_delta_log/0.json", "a Delta"), ("metadata/v1.metadata.json", "an Iceberg")]
+)
+def test_tables_of_lakes_are_told_from_what_lies_beside_them(bucket: str, inside: str, kind: str) -> None:
+    put(bucket, f"all/lake/{inside}", b"{}")
+    for name in ("all/lake/year=2026/old.csv", "all/people/year=2026/new.csv"):
+        data = put(bucket, name, written(PEOPLE, ".csv"))
+    assert open_source(f"s3://{bucket}/all/people/*/*.csv").rows == open_source(data).rows
+    assert open_source(f"s3://{bucket}/all/peo*/**/*.csv").names == (*PEOPLE.column_names, "year")
+    for name in ("all/*/*/*.csv", "all/lake/", "all/lake/year=2026/", "all/lake/*/old.csv", "all/lake/year=2026/*.csv",
+                 "all/lake/year=2026/old.csv", "all/"):  # fmt: skip
+        assert f"'s3://{bucket}/all/lake' is {kind} table" in refusal(f"s3://{bucket}/{name}")
+
+
 def test_what_is_not_there(bucket: str) -> None:
     data = f"s3://{bucket}/none.csv"
     assert refusal(data) == f"There is no object '{data}', and none below it."
@@ -148,6 +162,18 @@ def test_every_command_reads_a_store(bucket: str, rothko: Rothko, folder: Path) 
     assert ran.code == 0, ran.err
     ran = rothko("compare", data, "--qi", "age,zip", "--k", "5", "--method", "mondrian")
     assert ran.code == 0, ran.err
+
+
+def test_keys_in_an_address_are_refused_and_not_shown(folder: Path, rothko: Rothko) -> None:
+    (folder / "people.csv").write_bytes(written(PEOPLE, ".csv"))
+    words = ("people.csv", "--qi", "age", "--keep-rest", "--k", "2", "--out")
+    for address in ("s3://key:hunter2@bucket/x.csv", "gs://key:hunter2@bucket/*.csv", "az://box:hunter2@acc.net/x.csv"):
+        for ran in (rothko("check", address, "--qi", "age", "--k", "2"), rothko("anonymize", *words, address)):
+            assert (ran.code, "The address holds a key" in ran.err) == (2, True), ran.err
+            assert "hunter2" not in ran.err
+        ran = rothko("anonymize", *words, "out.csv", "--recoding", address)
+        assert ran.code == 2
+        assert "hunter2" not in ran.err
 
 
 def test_keys_that_are_refused(s3_server: str, bucket: str, folder: Path) -> None:

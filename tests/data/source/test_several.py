@@ -337,6 +337,21 @@ def test_a_release_does_not_go_where_it_would_be_read(folder: Path) -> None:
             release.save(out)
 
 
+def test_a_release_does_not_go_where_the_pattern_would_find_it(folder: Path) -> None:
+    scattered(".csv")
+    here = [*sorted(folder.rglob("*"))]
+    release = rk.anonymize("data/**/*.csv", qi=["age", "zip"], sensitive="disease", k=5)
+    for out in ("data/release.csv", folder / "data" / "release.csv", "data/out/"):
+        with pytest.raises(OutputError, match="is a name that the pattern of the input stands for, too"):
+            release.save(out)
+    assert sorted(folder.rglob("*")) == here
+    (folder / "data" / "out").mkdir()
+    for parts, out in ((None, "release.csv"), (None, "data/release.tsv"), ("64MB", "data/.out/")):
+        release.save(out, parts=parts)
+    (folder / "people[1].csv").write_bytes((folder / "release.csv").read_bytes())
+    rk.anonymize("people[1].csv", qi=["age", "zip"], sensitive="disease", k=5).save("people1.csv")
+
+
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 def test_labels_of_all_files_are_more_than_the_codes_of_one_can_count(folder: Path, ending: str) -> None:
     Path("data").mkdir()
@@ -409,9 +424,12 @@ def test_folders_of_lakes_are_not_read_as_files(folder: Path, inside: str, kind:
     (folder / "lake" / inside).write_text("{}")
     (folder / "lake" / "deleted.csv").write_text("age\n1\n")
     (folder / "lake" / "other.csv").write_text("age\n1\n")
+    (folder / "lake" / "year=2026").mkdir()
+    (folder / "lake" / "year=2026" / "old.csv").write_text("age\n1\n")
     if kind == "an Iceberg":
         assert "lake' is an Iceberg table" in refusal("lake")
-    for names in ("lake/*.csv", ["lake/deleted.csv", "lake/other.csv"], "."):  # by whichever way they are reached
+    for names in ("lake/*.csv", ["lake/deleted.csv", "lake/other.csv"], ".", "lake/other.csv", "lake/year=2026/",
+                  "lake/year=2026/old.csv", "lake/*/*.csv"):  # fmt: skip
         assert f"lake' is {kind} table" in refusal(names)
 
 

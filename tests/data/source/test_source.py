@@ -710,3 +710,22 @@ def test_what_a_file_may_be_said_to_be(tmp_path: Path) -> None:
         open_source(tmp_path / "x", csv=CsvOptions(format="doc"))
     with pytest.raises(InputError, match="is for one file"):
         open_source(tmp_path, csv=CsvOptions(format="csv"))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([0, 2**31 - 1], pa.int32()).cast(pa.date32()),
+        pa.array([0, 2**62 // 86_400_000 * 86_400_000]).cast(pa.date64()),
+        pa.array([0, 2**62]).cast(pa.timestamp("s")),
+        pa.array([0, -(2**62)]).cast(pa.timestamp("us", "UTC")),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_dates_that_no_calendar_of_four_digits_has_are_refused(folder: Path, column: pa.Array) -> None:
+    feather.write_feather(pa.table({"day": column}), str(folder / "days.arrow"))
+    for data, said in ((pa.table({"day": column}), "the pyarrow Table"), (folder / "days.arrow", "days.arrow")):
+        with pytest.raises(InputError, match=f"Column 'day' of {said} has dates before year 1 or after 9999"):
+            open_source(data).read()
+    kept = column.slice(0, 1)
+    assert open_source(pa.table({"day": kept})).read()["day"].type == column.type

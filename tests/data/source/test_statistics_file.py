@@ -207,3 +207,30 @@ def test_a_day_of_sas_is_a_date_however_little_of_it_is_shown(form: str, tmp_pat
         pd.DataFrame({"DAY": [12419.0, None]}), str(tmp_path / "a.xpt"), variable_format={"DAY": form}
     )
     assert open_source(tmp_path / "a.xpt").read()["DAY"].to_pylist() == [dt.date(1994, 1, 1), None]
+
+
+@pytest.mark.parametrize(
+    ("ending", "form", "number"),
+    [
+        (".dta", "%td", 1e10),  # more days than 32 bits count
+        (".dta", "%td", 99_999_999.0),
+        (".dta", "%tc", 1e22),
+        (".sav", "DATE11", 1e300),
+        (".xpt", "DATE9", -1e7),
+    ],
+)
+def test_a_number_that_is_no_day_is_refused_and_never_another_day(
+    tmp_path: Path, ending: str, form: str, number: float
+) -> None:
+    path = tmp_path / f"people{ending}"
+    WRITERS[ending](pd.DataFrame({"DAY": [20_000.0, number, None]}), str(path), variable_format={"DAY": form})
+    source = open_source(path)
+    for passed in (source.read, lambda: list(source.batches())):
+        with pytest.raises(InputError, match=rf"Column 'DAY' of people\{ending} has dates before year 1 or after 9999"):
+            passed()
+
+
+def test_a_time_that_is_no_time_of_a_day_stays_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.sav"
+    pyreadstat.write_sav(pd.DataFrame({"T": [1.0, 1e300]}), str(path), variable_format={"T": "TIME8"})
+    assert open_source(path).read()["T"].to_pylist() == [1.0, 1e300]

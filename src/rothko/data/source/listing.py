@@ -8,6 +8,7 @@ own. Names above say nothing, and neither do those that a pattern spells out.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fnmatch
 import glob
@@ -21,7 +22,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from rothko import json_text
-from rothko.data.address import Store, address, is_store
+from rothko.data.address import Store, StoreError, address, is_store
 from rothko.data.source.database.url import is_database
 from rothko.data.source.delta import LOG, is_delta
 from rothko.data.source.file_bytes import size_of
@@ -36,6 +37,8 @@ DELTA = ("a Delta", "name that folder, and nothing beside it")
 DELTA_IN_STORE = ("a Delta", IN_PYTHON.format("deltalake.DeltaTable(…).to_pyarrow_table()"))
 ICEBERG = ("an Iceberg", IN_PYTHON.format("pyiceberg's table.scan().to_arrow()"))
 """Tables in lakes, and what to do with them."""
+METADATA, ICEBERG_LOG = "metadata", ".metadata.json"
+"""Where an Iceberg table keeps what it is, and how the names of these files end."""
 TOGETHER = (CSV, PARQUET, ARROW)
 """Formats of which several files are read as one table."""
 Files: TypeAlias = Path | tuple[Path, ...]
@@ -165,7 +168,30 @@ def paths_at(path: Files) -> tuple[Path, ...]:
 
 def folders_in(path: Files) -> tuple[Path, ...]:
     """The folders among what is named, whose files are read."""
-    return tuple(one for one in _each(path) if not is_store(one) and one.is_dir())
+    return tuple(
+        one for one in _each(path) if (is_several(one) and not _is_pattern(one) if is_store(one) else one.is_dir())
+    )
+
+
+def takes(path: Files, name: Path) -> bool:
+    """Whether a pattern among what is named stands for a file of this name as well, once it is there."""
+    return any(
+        _is_pattern(one)
+        and is_store(one) == is_store(name)
+        and (is_store(one) or not one.exists())
+        and _fits(one, name)
+        for one in _each(path)
+    )
+
+
+def _fits(pattern: Path, name: Path) -> bool:
+    parts = pattern.parts
+    fixed = next(i for i, part in enumerate(parts) if any(sign in part for sign in MAGIC))
+    base = Path(*parts[:fixed])
+    if not is_store(name):
+        base, name = Path(os.path.realpath(base)), Path(os.path.realpath(name.parent), name.name)
+    within = name.is_relative_to(base) and not _is_hidden(name, base)
+    return within and _matches(_below(name, base), "/".join(parts[fixed:]))
 
 
 def _each(path: Files) -> tuple[Path, ...]:
@@ -197,13 +223,16 @@ def _found(path: Files, *, looked_at: bool = True) -> tuple[Path, list[Path]]:
     if isinstance(path, tuple):
         return _named(path, looked_at)
     if not _is_pattern(path) or (not is_store(path) and path.exists()):
+        if looked_at:
+            refuse_in_lake(path)
         return path, sorted(_in_store(path) if is_store(path) else _in_folder(path, looked_at))
     parts = path.parts
     fixed = next(i for i, part in enumerate(parts) if any(sign in part for sign in MAGIC))
     base = Path(*parts[:fixed])
     if is_store(path):
-        pattern = "/".join(parts[fixed:])
-        return base, sorted(one for one in _in_store(base) if _matches(_below(one, base), pattern))
+        if looked_at:
+            refuse_in_lake(base)
+        return base, sorted(_in_store(base, "/".join(parts[fixed:])))
     files: set[Path] = set()
     for name in glob.iglob(str(path), recursive=True):
         one = Path(name)
@@ -269,6 +298,20 @@ def _in_folder(folder: Path, looked_at: bool) -> Iterator[Path]:
                 yield path
 
 
+def refuse_in_lake(path: Path) -> None:
+    """Refuse what lies in the folder of a table of a lake, however far below."""
+    if not is_store(path):
+        for folder in path.absolute().parents:
+            _refuse_lake(folder)
+        return
+    for folder in path.parents[:-2]:  # from what is in the bucket up to it
+        with contextlib.suppress(StoreError):  # who may read what lies below need not be let in here
+            store = Store.of(folder)
+            lakes = _lakes_of([*store.under(folder / LOG), *store.under(folder / METADATA)])
+            if folder in lakes:
+                raise _of_a_lake(folder, lakes[folder])
+
+
 def _refuse_lakes(files: Iterable[Path]) -> None:
     """Refuse files that lie below the folder of a table of a lake."""
     for folder in {folder for file in files for folder in file.absolute().parents}:
@@ -278,17 +321,33 @@ def _refuse_lakes(files: Iterable[Path]) -> None:
 def _refuse_lake(folder: Path) -> None:
     if is_delta(folder):
         raise _of_a_lake(folder, DELTA)
-    if glob.glob(str(Path(glob.escape(str(folder))) / "metadata" / "*.metadata.json")):
+    if glob.glob(str(Path(glob.escape(str(folder))) / METADATA / f"*{ICEBERG_LOG}")):
         raise _of_a_lake(folder, ICEBERG)
 
 
-def _in_store(base: Path) -> Iterator[Path]:
+def _in_store(base: Path, pattern: str | None = None) -> list[Path]:
+    """The objects below a folder that are not hidden, or those of them that fit a pattern."""
     found = Store.of(base).under(base)
-    if any(LOG in one.parts for one in found):
-        raise _of_a_lake(base, DELTA_IN_STORE)
-    if any(one.parent.name == "metadata" and one.name.endswith(".metadata.json") for one in found):
-        raise _of_a_lake(base, ICEBERG)
-    return (one for one in found if not _is_hidden(one, base))
+    kept = [
+        one for one in found if not _is_hidden(one, base) and (pattern is None or _matches(_below(one, base), pattern))
+    ]
+    if lakes := _lakes_of(found):
+        over = {folder for one in kept for folder in one.parents}
+        for folder, kind in lakes.items():
+            if pattern is None or folder in over:
+                raise _of_a_lake(folder, kind)
+    return kept
+
+
+def _lakes_of(objects: Iterable[Path]) -> dict[Path, tuple[str, str]]:
+    """The folders of which some objects make a table of a lake, and of which."""
+    found = {}
+    for one in objects:
+        if LOG in one.parts:
+            found[Path(*one.parts[: one.parts.index(LOG)])] = DELTA_IN_STORE
+        elif one.parent.name == METADATA and one.name.endswith(ICEBERG_LOG):
+            found[one.parent.parent] = ICEBERG
+    return found
 
 
 def _of_a_lake(folder: Path, kind: tuple[str, str]) -> InputError:

@@ -18,7 +18,7 @@ from rothko.data.source.database.url import is_database
 from rothko.data.source.delta import is_delta, open_delta
 from rothko.data.source.file_bytes import stamp
 from rothko.data.source.formats import is_text, open_file
-from rothko.data.source.listing import Files, files_named, is_several, paths_at, released_in
+from rothko.data.source.listing import Files, files_named, is_several, paths_at, refuse_in_lake, released_in
 from rothko.data.source.several import open_several
 from rothko.data.source.source import Source
 from rothko.errors import InputError
@@ -66,6 +66,7 @@ def open_path(path: Files, csv: CsvOptions) -> Source:
         table = released_in(path) if isinstance(path, Path) and not is_store(path) else None
         return open_several(path, csv) if table is None else open_path(table, csv)
     assert isinstance(path, Path)
+    refuse_in_lake(path)
     before = stamp(path)
     return replace(open_file(path, csv), _stamps={path: before})
 

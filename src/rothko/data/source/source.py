@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from rothko.data.plain import as_plain
 from rothko.data.source.csv import CsvOptions
 from rothko.data.source.file_bytes import stamps
+from rothko.data.source.years import refuse_other_years
 from rothko.errors import InputError
 
 PEEK = 10_000
@@ -132,7 +133,7 @@ class Source:
             table = self._read(self.names if columns is None else columns, as_text)
         if table.num_rows == 0:
             raise InputError(f"{self.label} has columns but no records.")
-        return _without_views(table.replace_schema_metadata(None))
+        return self._plain(table)
 
     def batches(
         self,
@@ -159,7 +160,7 @@ class Source:
         with self._unchanged():
             for piece in of_size(self._pieces(columns, as_text, rows, threads), rows):
                 seen += piece.num_rows
-                yield _without_views(piece.replace_schema_metadata(None))
+                yield self._plain(piece)
         self.taken.add(self.bytes, passes=1)
         if seen == 0:
             raise InputError(f"{self.label} has columns but no records.")
@@ -188,6 +189,11 @@ class Source:
         first = self.peek(columns)
         assert first is not None
         return int(-(-first.nbytes * self.rows // first.num_rows))
+
+    def _plain(self, table: pa.Table) -> pa.Table:
+        """Records in types that all that follows takes, with nothing beside them."""
+        refuse_other_years(table, self.label)
+        return _without_views(table.replace_schema_metadata(None))
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:

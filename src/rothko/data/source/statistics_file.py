@@ -28,6 +28,7 @@ from rothko.data.source.cells import WHOLE, released
 from rothko.data.source.csv import CsvOptions, check_encoding
 from rothko.data.source.file_bytes import unread
 from rothko.data.source.source import Source
+from rothko.data.source.years import DAY, FIRST_DAY, LAST_DAY
 from rothko.errors import InputError, MissingExtraError
 from rothko.mistakes import said
 
@@ -47,7 +48,6 @@ SPSS_EPOCH = 12_219_379_200
 """Seconds from 1582-10-14, from which SPSS counts, to 1970."""
 STATA_EPOCH = 3_653
 """Days from 1960-01-01, from which Stata and SAS count, to 1970."""
-DAY = 86_400
 MICRO = 1_000_000
 DATE, TIMESTAMP, TIME = "date", "timestamp", "time"
 
@@ -361,12 +361,17 @@ def _times(about: Variable, values: pa.Array, *, date: bool) -> pa.Array:
     absent = ~values.is_valid().to_numpy(zero_copy_only=False)
     numbers = np.where(absent, 0.0, values.to_numpy(zero_copy_only=False))
     if about.form == TIME:
-        clock = np.rint(numbers * about.seconds * MICRO).astype(np.int64)
+        clock = np.rint(numbers * about.seconds * MICRO)
         if ((clock < 0) | (clock >= DAY * MICRO)).any():
             return values  # a span of time, which is a number
-        return pa.array(clock, pa.time64("us"), mask=absent)
+        return pa.array(clock.astype(np.int64), pa.time64("us"), mask=absent)
     if about.form == DATE and date:
-        days: NDArray[np.int64] = np.rint(numbers * (about.seconds / DAY)).astype(np.int64) - about.epoch // DAY
-        return pa.array(days.astype(np.int32), pa.int32(), mask=absent).cast(pa.date32())
-    moments = np.rint(numbers * (about.seconds * MICRO)).astype(np.int64) - about.epoch * MICRO
-    return pa.array(moments, pa.timestamp("us"), mask=absent)
+        days = np.rint(numbers * (about.seconds / DAY)) - about.epoch // DAY
+        return pa.array(_clipped(days, 1).astype(np.int32), pa.int32(), mask=absent).cast(pa.date32())
+    moments = _clipped(np.rint(numbers * (about.seconds * MICRO)), DAY * MICRO, about.epoch * MICRO)
+    return pa.array(moments.astype(np.int64) - about.epoch * MICRO, pa.timestamp("us"), mask=absent)
+
+
+def _clipped(numbers: NDArray[np.float64], units: int, epoch: int = 0) -> NDArray[np.float64]:
+    """Numbers of so many units a day; those of days that are not read are beyond these, but not beyond their type."""
+    return np.clip(numbers, (FIRST_DAY - DAY) * units + epoch, (LAST_DAY + DAY) * units + epoch)

@@ -46,8 +46,10 @@ DAY_MS = 86_400_000
 DATE, TIMESTAMP, QUOTED = 1, 2, 3
 """Styles of cells, by their place in the list of :data:`STYLES`."""
 
-SPECIAL = r"[&<>\x00-\x08\x0b-\x1f\x{fffe}\x{ffff}]|_x[0-9A-Fa-f]{4}_"
-"""What cannot stand in the XML of a text as it is."""
+SPECIAL = r"[&<>\x00-\x08\x0b-\x1f]|_x[0-9A-Fa-f]{4}"
+"""What cannot stand in the XML of a text as it is; ``_x0041`` could end in a ``_`` that begins another one."""
+NOWHERE = r"[\x{fffe}\x{ffff}]"
+"""What XML has no character for, and readers of workbooks none that is escaped."""
 
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -255,6 +257,11 @@ def _text_cells(where: str, texts: pa.Array) -> pa.Array:
             f"A cell of a sheet has at most {MOST_CHARACTERS:,} characters, and {where} has longer texts; write .csv "
             "or .parquet."
         )
+    if pc.any(pc.match_substring_regex(texts, NOWHERE), min_count=0).as_py():
+        raise OutputError(
+            f"No workbook holds the characters U+FFFE and U+FFFF, and {where} has texts with them; write .csv or "
+            ".parquet."
+        )
     begins = pc.match_substring_regex(texts, f"^{BEGINS}")
     plain = _joined('<c t="inlineStr"><is><t xml:space="preserve">', _in_xml(texts), "</t></is></c>")
     if not pc.any(begins, min_count=0).as_py():
@@ -267,10 +274,10 @@ def _in_xml(texts: pa.Array) -> pa.Array:
     """Texts as XML has them; what XML has no character for as workbooks escape it, ``_x0001_``."""
     if not pc.any(pc.match_substring_regex(texts, SPECIAL), min_count=0).as_py():
         return texts
-    texts = pc.replace_substring_regex(texts, r"_(x[0-9A-Fa-f]{4}_)", r"_x005F_\1")
+    texts = pc.replace_substring_regex(texts, r"_(x[0-9A-Fa-f]{4})", r"_x005F_\1")
     for sign, word in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;")):
         texts = pc.replace_substring(texts, sign, word)
-    for code in (*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF):
+    for code in (*range(9), 11, 12, *range(14, 32)):
         texts = pc.replace_substring(texts, chr(code), f"_x{code:04X}_")
     return texts
 

@@ -18,6 +18,7 @@ from rothko.release.targets.target import (
     TIMES_ASKED,
     no_type,
     refuse_no_folder,
+    refuse_other_database,
     refuse_taken,
     refuse_view,
     remove,
@@ -49,6 +50,8 @@ class DuckTable:
     def check(self) -> None:
         """Refuse a name that is taken."""
         path = Path(self.address.client)
+        assert self.address.table is not None
+        refuse_other_database(self.address, self.address.table[:-2], (path.stem,))
         refuse_no_folder(path)
         if not path.exists():
             return
@@ -111,5 +114,6 @@ class DuckTable:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-            if self._made:
-                remove(self.address)
+        if self._made:  # also where it could be made, and not opened
+            self._made = False
+            remove(self.address)

@@ -16,7 +16,15 @@ from rothko.data.source.database import postgresql
 from rothko.data.source.database.url import named, sql_text
 from rothko.errors import OutputError
 from rothko.release.targets.by_adbc import WHOLE, ByAdbc
-from rothko.release.targets.target import AT_ONCE, TIMES_ASKED, capital, refuse_taken, refuse_view, restored
+from rothko.release.targets.target import (
+    AT_ONCE,
+    TIMES_ASKED,
+    capital,
+    refuse_other_database,
+    refuse_taken,
+    refuse_view,
+    restored,
+)
 
 GROUPING = ("work_mem = '512MB'", "parallel_setup_cost = 0", "parallel_tuple_cost = 0")
 """What PostgreSQL groups by: as many workers as it may use at all, and room for guesses at lists, a tenth of which is
@@ -28,6 +36,8 @@ IN_LISTS = {
     pa.timestamp("us"),
 }  # fmt: skip
 """Types whose values come back in lists as they do by themselves."""
+LONGEST = 63
+"""Bytes of a name: PostgreSQL cuts a longer one off, and makes a table of another name."""
 TABLES = ("r", "p")
 """What PostgreSQL calls tables among all that has a name."""
 _WORDS = {pa.int16(): "smallint", pa.int32(): "integer", pa.int64(): "bigint"}
@@ -55,6 +65,7 @@ class PostgresTable(ByAdbc):
 
     def kind_of(self, column: pa.Field) -> tuple[pa.DataType, str]:
         """Points in time of a zone, and decimals of so many digits, too."""
+        self._refuse_long(column.name)
         kind = column.type
         if pa.types.is_decimal128(kind):
             return kind, f"numeric({kind.precision}, {kind.scale})"
@@ -66,9 +77,14 @@ class PostgresTable(ByAdbc):
 
     def check(self) -> None:
         """Refuse a name that is taken, and a schema where no table can be made."""
+        assert self.address.table is not None
+        for part in self.address.table:
+            self._refuse_long(part)
         self._begin()
         try:
             with closing(self._connection.cursor()) as cursor:
+                cursor.execute("SELECT current_database()::text")
+                refuse_other_database(self.address, self.address.table[:-2], cursor.fetchall()[0])
                 cursor.execute(
                     "SELECT relkind::text, pg_has_role(relowner, 'USAGE') FROM pg_class "
                     f"WHERE oid = to_regclass({sql_text(self.target)})"
@@ -96,6 +112,12 @@ class PostgresTable(ByAdbc):
                 raise OutputError(f"{capital(self.address.label)} cannot be replaced: it is somebody else's.")
             self.execute("SET LOCAL lock_timeout = '3s'")
             self.execute(f"LOCK TABLE {self.target} IN ACCESS EXCLUSIVE MODE")
+            self.execute(f"DROP TABLE {self.target}")  # undone at once: refused where something is made from it
+
+    def _refuse_long(self, name: str) -> None:
+        """Refuse a name that would be cut off."""
+        if len(name.encode()) > LONGEST:
+            raise OutputError(f"The name {name!r} has more than {LONGEST} bytes, the most that PostgreSQL takes.")
 
     def _begin(self) -> None:
         self._connection = postgresql.connect(self.address.client)

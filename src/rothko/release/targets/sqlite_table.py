@@ -14,7 +14,15 @@ from rothko.data.source.database import sqlite
 from rothko.data.source.database.url import file_address, named, sql_text
 from rothko.errors import OutputError
 from rothko.release.targets.by_adbc import WHOLE, ByAdbc
-from rothko.release.targets.target import TIMES_ASKED, refuse_no_folder, refuse_taken, refuse_view, remove, restored
+from rothko.release.targets.target import (
+    TIMES_ASKED,
+    refuse_no_folder,
+    refuse_other_database,
+    refuse_taken,
+    refuse_view,
+    remove,
+    restored,
+)
 
 
 class SqliteTable(ByAdbc):
@@ -53,6 +61,8 @@ class SqliteTable(ByAdbc):
     def check(self) -> None:
         """Refuse a name that is taken."""
         path = Path(self.address.client)
+        assert self.address.table is not None
+        refuse_other_database(self.address, self.address.table[:-1], ("main",))
         refuse_no_folder(path)
         if not path.exists():
             return

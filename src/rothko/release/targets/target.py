@@ -92,6 +92,23 @@ def refuse_view(address: Address, is_view: bool) -> None:
         raise OutputError(f"{capital(address.label)} cannot be replaced: there is a view of that name, and no table.")
 
 
+def refuse_other_database(address: Address, before: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a table of another database than the one that the address is of: it would be made in this one.
+
+    Parameters
+    ----------
+    before
+        What stands before the parts of the name that are taken.
+    known
+        What this database is called there.
+    """
+    if before and tuple(before) != tuple(known):
+        raise OutputError(
+            f"{capital(address.label)} cannot be written: {'.'.join(before)!r} is not the database that the address is "
+            "of; name the table without it."
+        )
+
+
 def refuse_no_folder(path: Path) -> None:
     """Refuse a file in a folder that is not there."""
     if not path.parent.is_dir():

@@ -40,6 +40,8 @@ class DuckDB:
         with told(address):
             self._held = duckdb.connect(address.client, read_only=True, config=CONFIG)
             self._close = weakref.finalize(self, self._held.close)
+            # Else that of this machine, and the release would hang on it.
+            self._held.execute("SET GLOBAL TimeZone = 'UTC'")
             self._refuse_missing()
             found = self._held.sql(f"SELECT * FROM {address.sql} LIMIT 0")
             self.names: tuple[str, ...] = tuple(found.columns)

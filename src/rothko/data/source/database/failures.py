@@ -26,6 +26,8 @@ DAMAGED = re.compile(
     r"Could not read enough bytes"
 )
 """What they say of files that are none of theirs, or not whole."""
+DISK = re.compile(r"disk I/O error|disk is full|Could not write|No space left")
+"""What they say where a file cannot grow."""
 LOST = "the connection was lost while it was read; start again"
 REFUSED = {
     "Connection refused": "nobody listens there; look at the host and the port",
@@ -51,6 +53,7 @@ STATES = {
     "57014": "the database has cancelled it, by its time limit or by hand",
     "22P02": "a value of it cannot be read as the type that it is asked for",
     "42P07": "there is a table of that name",
+    "2BP01": "something is made from it, such as a view, and would go with it",
     "53100": "its disk is full",
     "25P02": LOST,
     "55000": "it is not in a state to be read",
@@ -88,6 +91,8 @@ def reason(error: Exception) -> str:
         return CLASSES["42"]
     if DAMAGED.search(text):
         return "the file is none of this kind, or it is damaged"
+    if DISK.search(text):
+        return "its disk is full, or fails"
     if DENIED.search(text):
         return "permission is denied"
     if IN_USE.search(text):

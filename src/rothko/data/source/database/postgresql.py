@@ -35,9 +35,14 @@ SETTINGS = (
     "SET LOCAL max_parallel_workers_per_gather = 0",
 )
 """Of every pass, so that all see the records in one order."""
+SESSION = (
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL IntervalStyle = 'postgres'",
+    "SET LOCAL extra_float_digits = 1",
+)
+"""Of every connection: texts as Arrow takes them, and in one form, whatever PGCLIENTENCODING and its like ask for."""
 AT_ONCE = "adbc.postgresql.batch_size_hint_bytes"
-YEARS = {"date": (-719162, 2932896), "timestamp": (-62135596800000000, 253402300799999999)}
-"""The first and the last day, and microsecond, that calendars of four digits have: infinity lies beyond."""
 
 
 class PostgreSQL:
@@ -87,7 +92,7 @@ class PostgreSQL:
                 yield pa.RecordBatch.from_arrays([self._plain(name, batch[name]) for name in columns], list(columns))
 
     def _plain(self, name: str, values: pa.Array) -> pa.Array:
-        """Values as Arrow has them: decimals without rounding, points in time that there are."""
+        """Values as Arrow has them: decimals without rounding."""
         if isinstance(values.type, pa.BaseExtensionType):
             values = values.storage
         kind = self._kinds[name]
@@ -99,15 +104,6 @@ class PostgreSQL:
                     f"Column {name!r} of {self._address.label} has NaN or an infinite number among its decimals; read "
                     "them as nothing, or as floating-point numbers, by ?query=SELECT …."
                 ) from None
-        years = YEARS.get("date" if kind == "date" else "timestamp" if str(kind).startswith("timestamp") else "")
-        if years is not None and len(values):
-            found = pc.min_max(values.cast(pa.int32()).cast(pa.int64()) if kind == "date" else values.cast(pa.int64()))
-            low, high = found["min"].as_py(), found["max"].as_py()
-            if low is not None and (low < years[0] or high > years[1]):
-                raise InputError(
-                    f"Column {name!r} of {self._address.label} has dates before year 1 or after 9999, or infinite "
-                    "ones, which are not read; read them as nothing by ?query=SELECT …."
-                )
         return values
 
     def _refuse_missing(self, cursor: Any) -> None:
@@ -152,12 +148,20 @@ class PostgreSQL:
 
 
 def connect(client: str) -> Any:
-    """A connection with a transaction."""
+    """A connection with a transaction, and texts in one form."""
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
         raise MissingExtraError('A table in PostgreSQL needs ADBC: pip install "rothko[db]".') from None
-    return dbapi.connect(client)
+    connection = dbapi.connect(client)
+    try:
+        with closing(connection.cursor()) as cursor:
+            for one in SESSION:
+                cursor.execute(one)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _kinds(cursor: Any, schema: pa.Schema) -> tuple[dict[str, str | pa.DataType], dict[str, str]]:

@@ -120,7 +120,7 @@ def _server(base: str, others: list[tuple[str, str]]) -> str:
         password = urlsplit(f"postgresql:{base}").password
     except ValueError:
         password = None
-    if password or any(name.lower() in SECRET for name, _ in others):
+    if password or any(unquote(name).lower() in SECRET for name, _ in others):
         raise InputError(
             "The address holds a password, which a shell remembers and a list of processes shows: leave it out, and "
             "give it in PGPASSWORD, in the file of PGPASSFILE (~/.pgpass) or in a service (PGSERVICE, ?service=…)."
