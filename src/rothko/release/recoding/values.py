@@ -34,8 +34,11 @@ def from_json(values: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_boolean(kind):
         return pa.array([None if v is None else v == "true" for v in values], kind)
     if pa.types.is_time(kind):  # Arrow reads no times of day, but those of a day
-        days = [None if v is None else f"1970-01-01 {v}" for v in values]
-        return pa.array(days).cast(pa.timestamp(kind.unit)).cast(kind)
+        return (
+            pa.array([None if v is None else f"1970-01-01 {v}" for v in values])
+            .cast(pa.timestamp(kind.unit))
+            .cast(kind)
+        )
     return pa.array(values, pa.string()).cast(kind)
 
 
