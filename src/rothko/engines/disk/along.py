@@ -34,8 +34,6 @@ from rothko.progress import Progress, silent
 from rothko.secret import Secret
 from rothko.trim import give_back
 
-SEARCHED = 0.7
-"""How much of what fits is searched together, for classes that are made by a search: it keeps some of them in mind."""
 SEAMS = "records of the dearest classes of each went on to the next"
 """What became of classes between ranges, in words."""
 
@@ -71,8 +69,6 @@ class Ranges:
         """Get ready to divide a table; what can be told beforehand not to fit is refused."""
         method, requirements = policy.method, tuple(policy.privacy)
         nobody = outline.encoded(outline.nobody())
-        if method.in_segments == "nearly":
-            shares = replace(shares, tuples=int(SEARCHED * shares.tuples))
         most = longest(method, nobody, requirements, shares.tuples)
         bare = 4 * (len(outline.lines) + len(outline.domains)) + 8
         codes = max(budget(shares.memory, row_bytes=bare).tuples, shares.tuples)
