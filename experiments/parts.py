@@ -109,7 +109,7 @@ def _workload(asked: Namespace) -> Settings:
 
 
 def _scale(asked: Namespace) -> scale.Scale:
-    size = scale.Scale.quick() if asked.quick else scale.Scale()
+    size = scale.Scale.quick(asked.data) if asked.quick else scale.Scale(asked.data)
     return replace(size, rows=tuple(asked.rows)) if asked.rows else size
 
 

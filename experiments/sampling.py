@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from experiments.data import ATTRIBUTES
-from experiments.protocol import Scores
+from experiments.data import ATTRIBUTES, real
+from experiments.protocol import Scores, labels
 from rothko.data.source.open import open_source
 from rothko.data.survey.coded import Coded
 from rothko.data.survey.survey import survey
@@ -50,6 +52,9 @@ sample gains may be too much by chance (not tested), and with it small samples w
 RECORD = "record"
 PERTURB = 0.05
 """The perturbation factor of Figs. 22 and 23."""
+INCOME, LOW_INCOME = "Income", "income below 30,000"
+"""The number to predict on the Census table, and the label, which is the paper's."""
+THRESHOLD = 30_000
 
 
 class Top(Tree):
@@ -153,16 +158,35 @@ def quality(target: str, k: int, sample: int, records: int, seed: int) -> Scores
     policy = Policy.quick(
         [*asked.column_names, RECORD], qi=ATTRIBUTES, keep_rest=True, k=k, workload=[task], method=TO_THE_END
     )
-    made = sampled(asked, policy, sample=sample, seed=seed)
-    if target == "C2":
-        labels = table["class"].combine_chunks().dictionary_encode().indices.to_numpy()
-        score = conditional_entropy(made.classes, labels)
+    return _scored(asked, policy, sample, seed, (target, str(k), str(sample)))
+
+
+def quality_of_census(target: str, k: int, sample: int, folder: Path, records: int, seed: int) -> Scores:
+    """The same on so many records of the survey, for its income or whether that is low; ``seed`` is the sample's."""
+    data = real("survey", folder, records)
+    quasi = data.policy.quasi_identifiers
+    income = data.table[INCOME]
+    of = {INCOME: income, LOW_INCOME: pc.if_else(pc.less(income, THRESHOLD), "yes", "no")}
+    kept = {name: {"role": "keep"} for name in (target, RECORD)}
+    policy = data.policy.but(
+        columns={name: data.policy.columns[name] for name in quasi} | kept,
+        privacy=[{"k-anonymity": {"k": k}}],
+        workload=[Regress(target) if target == INCOME else Classify(target)],
+        method=TO_THE_END,
+    )
+    asked = data.table.select(list(quasi)).append_column(target, of[target])
+    return _scored(asked, policy, sample, seed, (target, str(k), str(sample)))
+
+
+def _scored(table: pa.Table, policy: Policy, sample: int, seed: int, path: tuple[str, ...]) -> Scores:
+    """What classes tell of the target of the policy's task, and whether they may be larger than they need be."""
+    [task] = policy.workload
+    made = sampled(table, policy, sample=sample, seed=seed)
+    if isinstance(task, Classify):
+        score = conditional_entropy(made.classes, labels(table, task.target))
     else:
-        score = wmse(made.classes, as_numbers(table[target].combine_chunks()))
-    return {
-        ("score", target, str(k), str(sample)): score,
-        ("nonminimal", target, str(k), str(sample)): float(not made.minimal),
-    }
+        score = wmse(made.classes, as_numbers(table[task.target].combine_chunks()))
+    return {("score", *path): score, ("nonminimal", *path): float(not made.minimal)}
 
 
 @lru_cache(maxsize=2)

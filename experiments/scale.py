@@ -2,7 +2,7 @@
 
 Figs. 17 to 24. In Figs. 18 to 21, 50,000 records fit in memory (TM) where the paper has 2 million, and tables have up
 to 40 times as many. Figs. 17 to 21 are run one after the other in processes of their own, on one thread
-(:mod:`experiments.disk_runs`); Figs. 22 to 24 side by side.
+(:mod:`experiments.disk_runs`); Figs. 22 to 24 side by side, those that the paper tells of its Census table, too.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments import disk_runs
+from experiments.data import SURVEY_RECORDS
 from experiments.disk_runs import Run
 from experiments.protocol import gather, spread_over
 from experiments.runs import Keep, Results, Running, keep_nothing, processes
-from experiments.sampling import REQUIRED, pruned, quality
+from experiments.sampling import INCOME, LOW_INCOME, REQUIRED, pruned, quality, quality_of_census
 
 ENGINES = {"T, F_CACHE = 1": ("rothko-t", 1), "T, F_CACHE = 8": ("rothko-t", 8), "S": ("rothko-s", 1)}
 GUIDED_ENGINES = {"T, F_CACHE = 1": ("rothko-t", 1), "T, F_CACHE = 4": ("rothko-t", 4), "S": ("rothko-s", 1)}
@@ -29,6 +30,7 @@ GUIDED_ENGINES = {"T, F_CACHE = 1": ("rothko-t", 1), "T, F_CACHE = 4": ("rothko-
 class Scale:
     """How much is run."""
 
+    data: Path | None = None
     rows: tuple[int, ...] = (500_000, 1_000_000, 2_000_000)
     tuples: int = 50_000
     """Records that fit in memory (TM)."""
@@ -43,7 +45,9 @@ class Scale:
     records: int = 100_000
     """Of a table of Figs. 22 to 24."""
     seeds: int = 10
-    """Tables of Figs. 22 and 23."""
+    """Tables of Figs. 22 and 23; of the Census table, which is one, samples."""
+    census: int = SURVEY_RECORDS
+    """Records of the Census table of Figs. 22 and 23."""
     quality_k: tuple[int, ...] = (50, 250, 1000)
     quality_samples: tuple[int, ...] = (1000, 5000, 25_000, 100_000)
     pruned_samples: tuple[int, ...] = (1000, 5000, 25_000)
@@ -51,12 +55,12 @@ class Scale:
     """More sample sizes, for k-anonymity alone."""
 
     @classmethod
-    def quick(cls) -> Scale:
+    def quick(cls, data: Path | None = None) -> Scale:
         """Enough to see that everything runs."""
         return cls(
-            rows=(10_000, 20_000), tuples=2_000, k=100, more_k=(50, 100), caches=(1, 8),
-            samples=(1_000, 2_000), records=2_000, seeds=1, quality_k=(50, 250), quality_samples=(1000, 2000),
-            pruned_samples=(1000,), pruned_small=(),
+            data, rows=(10_000, 20_000), tuples=2_000, k=100, more_k=(50, 100), caches=(1, 8),
+            samples=(1_000, 2_000), records=2_000, seeds=1, census=2_000, quality_k=(50, 250),
+            quality_samples=(1000, 2000), pruned_samples=(1000,), pruned_small=(),
         )  # fmt: skip
 
     @property
@@ -159,6 +163,20 @@ def _quality(
     return gather(spread_over(pool, show)(quality, asked))
 
 
+def _quality_of_census(
+    target: str, settings: Scale, pool: Executor | None, show: Callable[[int, int], None]
+) -> dict[str, Any]:
+    """The same on the Census table: samples of the sizes that it has records for, and all of its records."""
+    sizes = [size for size in settings.quality_samples if size < settings.census]
+    asked = [
+        (target, k, sample, settings.data, settings.census, seed)
+        for k in settings.quality_k
+        for sample in [*sizes, settings.census]
+        for seed in range(settings.seeds if sample < settings.census else 1)
+    ]
+    return gather(spread_over(pool, show)(quality_of_census, asked))
+
+
 def figure_24(settings: Scale, pool: Executor | None, show: Callable[[int, int], None]) -> dict[str, Any]:
     """Nodes that were undone, by sample size and test."""
     asked: list[tuple[Any, ...]] = [
@@ -181,8 +199,11 @@ TIMED: dict[str, tuple[str, Callable[[Scale, Bench], dict[str, Any]]]] = {
 SAMPLED: dict[str, tuple[str, Callable[[Scale, Executor | None, Callable[[int, int], None]], dict[str, Any]]]] = {
     "22": ("samples, conditional entropy", partial(_quality, ("C2",))),
     "23": ("samples, squared error", partial(_quality, ("R7", "R10"))),
+    "22-census": ("samples, entropy, Census", partial(_quality_of_census, LOW_INCOME)),
+    "23-census": ("samples, error, Census", partial(_quality_of_census, INCOME)),
     "24": ("samples, nodes undone", figure_24),
 }
+NEED_DATA = {"22-census", "23-census"}
 FIGURES = (*TIMED, *SAMPLED)
 
 
@@ -198,5 +219,10 @@ def run(settings: Scale, figures: Iterable[str] = FIGURES, *, workers: int = 0, 
     with processes(workers) as pool:
         for number in (one for one in asked if one in SAMPLED):
             title, spread = SAMPLED[number]
-            runs.figure(number, f"Fig. {number:<3} {title}", lambda show, spread=spread: spread(settings, pool, show))
+            runs.figure(
+                number,
+                f"Fig. {number:<3} {title}",
+                lambda show, spread=spread: spread(settings, pool, show),
+                needs_data=number in NEED_DATA,
+            )
     return runs.results

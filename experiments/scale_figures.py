@@ -137,5 +137,7 @@ DRAWN: dict[str, Callable[[Results], Panels]] = {
     "21": _by_rows,
     "22": _quality("conditional entropy, bits", 1),
     "23": _quality("weighted squared error, millions", 1e6),
+    "22-census": _quality("conditional entropy, bits", 1),
+    "23-census": _quality("weighted squared error, billions", 1e9),
     "24": _figure_24,
 }

@@ -7,18 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
 from experiments import scale, scale_figures
 from experiments.claims import checked, table
-from experiments.data import ATTRIBUTES
+from experiments.data import ATTRIBUTES, SURVEY
 from experiments.disk_runs import Run, timed, write_people
-from experiments.sampling import RECORD, pruned, sampled
+from experiments.sampling import INCOME, LOW_INCOME, RECORD, pruned, quality_of_census, sampled
 from experiments.scale_claims import (
     CLAIMS,
     PAPER,
     as_modelled,
     exact_undoes_less,
+    large_samples_alike,
     larger_samples_better,
     less_is_undone,
 )
@@ -34,6 +38,23 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scale") / "people.parquet"
     write_people(path, 6_000)
     return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Real tables of which there is a made-up survey: half of the incomes of those above 50 are low."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "acs_income_2018/hierarchies").mkdir(parents=True)
+    random = np.random.default_rng(0)
+    columns: dict[str, Any] = {name: random.choice(list("ab"), 2_500) for name in SURVEY}
+    columns |= {"Age": random.integers(17, 90, 2_500), "Education": random.integers(1, 25, 2_500)}
+    low = (columns["Age"] > 50) & (random.random(2_500) < 0.5)
+    columns[INCOME] = np.where(low, 10_000, 30_000)
+    pq.write_table(pa.table(columns), folder / "acs_income_2018/acs_income_2018.parquet")
+    states = pa.table({"state": ["a", "b"], "region": ["one", "one"], "all": ["*", "*"]})
+    tree = folder / "acs_income_2018/hierarchies/acs_income_2018_hierarchy_State.csv"
+    csv.write_csv(states, tree, csv.WriteOptions(include_header=False, delimiter=";", quoting_style="none"))
+    return folder
 
 
 def test_every_engine_makes_classes_and_tells_what_it_took(people: Path) -> None:
@@ -78,11 +99,29 @@ def test_the_naive_approach_undoes_more() -> None:
     assert counts["exact"] < counts["naive"]
 
 
-def test_from_run_to_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("target", [INCOME, LOW_INCOME])
+def test_classes_tell_of_the_income(folder: Path, target: str) -> None:
+    """Nobody up to 50 has a low income, and half of the others: a class by the age tells what there is to be told."""
+    few, all_records = (quality_of_census(target, 10, n, folder, 2_000, 0)["score", target, "10", str(n)]
+                        for n in (20, 2_000))  # fmt: skip
+    assert 0 < all_records < few
+
+
+def test_without_data_the_census_table_is_left_out() -> None:
+    assert not scale.run(scale.Scale.quick(), sorted(scale.NEED_DATA))["figures"]
+
+
+def test_samples_of_the_census_table_are_smaller_than_it(folder: Path) -> None:
+    found = scale.run(scale.Scale(folder, census=2_000, seeds=2, quality_k=(50,)), ["23-census"])
+    scores = found["figures"]["23-census"]["score"][INCOME]["50"]
+    assert {size: len(some) for size, some in scores.items()} == {"1000": 2, "2000": 1}
+
+
+def test_from_run_to_picture(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All figures and claims, with runs in this process and few of the samples."""
     monkeypatch.setattr(scale.Bench.__init__, "__defaults__", (lambda run: timed(run, Path(run.path).parent),))
     monkeypatch.setattr(scale, "REQUIRED", {part: (of, some[:1]) for part, (of, some) in scale.REQUIRED.items()})
-    results = json.loads(json.dumps(scale.run(scale.Scale.quick())))
+    results = json.loads(json.dumps(scale.run(scale.Scale.quick(folder))))
     assert set(results["figures"]) == set(scale.FIGURES)
     rows = checked(results, CLAIMS)
     assert not any(row["measured"].startswith("not run") for row in rows)
@@ -106,6 +145,12 @@ def test_quality_against_samples() -> None:
     assert larger_samples_better("22")(better).holds
     worse = {"22": {"score": {"C2": {"10": {"100": [0.5, 0.7], "1000": [0.6, 0.7]}}}}}
     assert larger_samples_better("22")(worse).holds is False
+
+
+@pytest.mark.parametrize(("last", "holds"), [(0.93, True), (0.88, False)])
+def test_between_large_samples_quality_differs_little(last: float, holds: bool) -> None:
+    scores = {"score": {INCOME: {"50": {"1000": [9.0], "25000": [1.1, 0.9], "49657": [last]}}}}
+    assert large_samples_alike("23-census")({"23-census": scores}).holds is holds
 
 
 def test_undone_nodes_are_compared_case_by_case() -> None:
