@@ -15,6 +15,7 @@ import pytest
 
 import rothko
 from rothko import kernels
+from rothko.kernels import loading
 from tests.rights import as_others, can_be_locked
 
 PROGRAM = """
@@ -146,6 +147,45 @@ def test_two_processes_never_write_to_the_same_file(package: Path) -> None:
     run(package)
     assert len(first) == 1
     assert len(set(cache.glob("text.parse_integers*.nbc")) - first) == 1
+
+
+AT_ONCE = """
+import sys, time
+import numpy as np
+from numba.core.caching import IndexDataCacheFile
+from rothko.kernels.lookup import count_values
+
+load = IndexDataCacheFile._load_index
+IndexDataCacheFile._load_index = lambda self: (load(self), time.sleep(0.3))[0]  # so others see the same
+values, counts = (np.zeros(3, dtype=word) for word in sys.argv[1:])
+count_values(values, np.zeros(0, dtype=np.bool_), 0, counts)
+print(sum(count_values.stats.cache_hits.values()))
+"""
+
+
+def test_processes_that_compile_a_kernel_at_once_all_keep_what_they_made(package: Path) -> None:
+    kinds = [(values, counts) for values in ("int32", "int64") for counts in ("int32", "int64")]
+
+    def hits() -> list[int]:
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-c", AT_ONCE, *kind],
+                env=os.environ | {"PYTHONPATH": str(package)}, stdout=subprocess.PIPE, text=True,
+            )
+            for kind in kinds
+        ]  # fmt: skip
+        return [int(process.communicate(timeout=120)[0]) for process in running]
+
+    assert hits() == [0, 0, 0, 0]
+    assert hits() == [1, 1, 1, 1]
+
+
+def test_who_died_holding_an_index_holds_it_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "PATIENCE", 0.05)
+    (tmp_path / "kernel.held").touch()
+    with loading.alone(tmp_path / "kernel.nbi"):
+        assert (tmp_path / "kernel.held").exists()
+    assert not any(tmp_path.iterdir())
 
 
 COLD = """

@@ -33,7 +33,7 @@ def compiled(function: Any) -> Any:
 
     Numba numbers the files with what it compiled of a function, one for each types of arguments. Two processes that
     compile at the same time would take the same number, and one of them later finds the other's code under its types.
-    So the files of a process have names of their own; all that can be lost is an entry of the index, to be made again.
+    So the files of a process have names of their own, and the index is held while one is added to it.
     """
     kernel = njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     with _SETTING:

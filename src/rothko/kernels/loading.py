@@ -9,11 +9,18 @@ Like ``linking.py`` this knows of Numba's inside, and is tried with a new versio
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
+
+PATIENCE = 5.0
+"""Seconds after which whoever holds an index is taken for dead: it is held for a fraction of one."""
 
 
 class _Written(CompileResultCacheImpl):  # type: ignore[misc]
@@ -42,4 +49,24 @@ class Kept(FunctionCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled. Where the disk is full this process goes on with it, and the next compiles anew."""
         with suppress(OSError):
-            super().save_overload(sig, data)
+            self._impl.locator.ensure_cache_path()
+            with alone(Path(self._cache_file._index_path)):
+                super().save_overload(sig, data)
+
+
+@contextmanager
+def alone(index: Path) -> Iterator[None]:
+    """Hold an index, which is read, added to and written anew: of two processes at once one would lose its entry."""
+    held, begun = index.with_suffix(".held"), time.monotonic()
+    while True:
+        try:
+            os.close(os.open(held, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            break
+        except FileExistsError:
+            if time.monotonic() - begun > PATIENCE:
+                break
+            time.sleep(0.005)
+    try:
+        yield
+    finally:
+        held.unlink(missing_ok=True)
