@@ -1,7 +1,8 @@
 """Compiling ahead, for images, executors and the impatient: small runs of methods, in processes of their own.
 
 A kernel is compiled by its first call with some types of arguments, so the sure way to compile what a run will need is
-a run. These are of two hundred made-up records. Methods have little in common, and so each core has one.
+a run. These are of two hundred made-up records, with a quasi-identifier of every kind that goes a way of its own.
+Methods have little in common, and so each core has one.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from rothko.errors import InputError, PolicyError, nearest
 from rothko.progress import Progress, count_threads, silent
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from rothko.policy.policy import Policy
 
 RECORDS = 200
 ASKED: dict[str, dict[str, Any]] = {
     "k": {},
     "diversity": {"privacy": [{"frequency-l-diversity": {"l": 2, "of": "occupation"}}]},
+    "others": {"privacy": [{"k-anonymity": {"k": 5}}, {"entropy-l-diversity": {"l": 2, "of": "occupation"}}]},
     "classify": {"workload": [{"classify": {"target": "salary_class"}}]},
     "select": {"workload": [{"select": {"where": "age between 30 and 50"}}]},
     "rothko-t": {"engine": "rothko-t"},
@@ -34,6 +38,8 @@ ASKED: dict[str, dict[str, Any]] = {
 """What is asked of a method beside k, for what is compiled for that alone."""
 AS: dict[str, Any] = {"cluster": {"cluster": {"seconds": 600}}}
 """Options of methods that go a shorter way in small tables: cluster searches as in a large one, and ends by itself."""
+MORE = ("town", "income", "number")
+"""Quasi-identifiers beside those of the census: labels without a hierarchy, decimals, and whole numbers far apart."""
 SETS = [["a", "b"], ["a", "c"], ["b", "c", "d"], ["d", "e"], ["a", "e", "f"]] * 12
 
 
@@ -41,7 +47,7 @@ def recipes(methods: Iterable[str] | None = None) -> list[str]:
     """The small runs that compile what some methods need, all by default: method and what is asked of it.
 
     >>> recipes(["hilbert"])
-    ['hilbert k', 'hilbert diversity', 'hilbert rothko-t', 'hilbert rothko-s']
+    ['hilbert k', 'hilbert diversity', 'hilbert others', 'hilbert rothko-t', 'hilbert rothko-s']
     """
     from rothko.methods import METHODS
     from rothko.sets.methods import SET_METHODS
@@ -72,7 +78,6 @@ def run(recipe: str) -> None:
 
     from rothko import sets
     from rothko.flow import prepare
-    from rothko.generate.census import census
     from rothko.release.formats.csv_lines import lines_once
 
     method, asked = recipe.split(" ")
@@ -82,7 +87,7 @@ def run(recipe: str) -> None:
             sets.anonymize(SETS, k=3, method=method).save(Path(folder) / "sets.txt")
             return
         path = Path(folder) / "people.csv"
-        write_csv(census(RECORDS), path)
+        write_csv(_people(), path)
         prepare(path, _policy(method, asked)).save(Path(folder) / "release")
         lines_once(path)  # verifies files whose lines repeat; those of so few records do not
 
@@ -121,12 +126,24 @@ def warm(methods: Iterable[str] | None = None, *, threads: int | None = None, pr
     return KEPT_IN
 
 
+def _people() -> pa.Table:
+    from rothko.generate.census import census
+
+    people = census(RECORDS)
+    places = range(RECORDS)
+    values = ["abcde"[i % 5] for i in places], [i * 0.25 for i in places], [i * 1_000_003 for i in places]
+    for name, column in zip(MORE, values, strict=True):
+        people = people.append_column(name, [column])
+    return people
+
+
 def _policy(method: str, asked: str) -> Policy:
     from rothko.generate.census import census_policy
 
     policy = census_policy(k=5)
     one_sensitive = {**policy.columns, "salary_class": {"role": "keep"}}  # anatomy takes no more
-    return policy.but(method=AS.get(method, method), columns=one_sensitive, **ASKED[asked])
+    columns = one_sensitive | {name: {"role": "quasi-identifier"} for name in MORE}
+    return policy.but(method=AS.get(method, method), columns=columns, **ASKED[asked])
 
 
 def _started(recipe: str) -> subprocess.Popen[str]:
