@@ -15,7 +15,7 @@ then fewer, for as long as the utility rises.
 record that joins (line 8). The thesis does not say whose buckets are asked: those of the record that a class began with
 (``first``) or those of what it shares so far (``shared``).
 
-Where we leave the thesis, or where it leaves something open:
+Where we leave the thesis, which ``variant: thesis`` does not, or where it leaves something open:
 
 - No more than c · ln n records are taken from the buckets, where some are very full: as many of each. What the buckets
   do not fill is filled with random ones: towards the end most records of the buckets are in classes.

@@ -11,6 +11,9 @@ somebody has all that is shared, they are taken without a new look. Else up to 4
 the pool, filled to c · ln n with random ones, and of all who are in it the one that shares most is taken. So there are
 no more looks than items in the record, however large k is.
 
+In the ``variant`` of the thesis the buckets are asked anew for each record that joins, and candidates are those who are
+in them alone; where they have nobody left, a random sample.
+
 ``topdown`` is ours, what the thesis leaves to future work. A set grows item by item while at least k records contain
 it. By an item of which a share p of the supporting records have, log(1/p) is spent of the log(n/k) that there is to
 spend, so the item with the most utility for log(1/p) is next, as in a knapsack. Records take the same steps for as
