@@ -209,8 +209,9 @@ def _large(k: int) -> bool:
 
 
 COLLAPSES = (
-    "to the letter a record joins the class that is worth most with it, |c ∪ r| · u(shared). So the largest class "
-    "draws almost all records and keeps one item of ten: 0.101 of the utility at every k but with LSH at 195"
+    "to the letter a record joins the class that is worth most with it, |c ∪ r| · u(shared). So the largest classes "
+    "draw all others: 3 to 6 are left at k = 50 and 195, half to two thirds of the records in one, and what is kept is one "
+    "item of ten, 0.101 of the utility at every k but with LSH at 195"
 )
 WHY = {
     "s8a": "here all passes over candidates by a bound on what they share. Without it, it took 27.7 s at k = 10,"
@@ -224,7 +225,7 @@ WHY = {
     "without the size of the class, it keeps 0.650, 0.544 and 0.244: behind at every k. At k = 20, 50 and 150 ours "
     "keeps 0.711, 0.657 and 0.583, with the classes of the highest distance dissolved 0.711, 0.657 and 0.574, and "
     "going on with the last classes 0.715, 0.673 and 0.589. None of these has the crossing at k = 30",
-    "s10a": f"{COLLAPSES}. With few classes left there is little to compare, and passes end when the utility has not "
+    "s10a": f"{COLLAPSES}. With so few classes there is little to compare, and passes end when the utility has not "
     "risen. Ours takes longer, as the thesis says",
     "s10b": "as s10a. In ours a record is compared with what each of the n/k classes shares, so time falls as k grows: "
     "690 million comparisons in 7 passes at k = 20, 150 million in 8 at k = 100, 37 million in 4 at k = 195. The "
@@ -248,8 +249,8 @@ WHY = {
     "letter a class takes whoever is left in the buckets of its first record, and random ones only where nobody is: "
     "0.055 and 0.040 of the utility at k = 40 and 80. Filled with random records, as here, it is ten per cent "
     "behind even",
-    "s20c": "to the letter (k,1) keeps 0.231, 0.172, 0.130 and 0.095 at k = 10, 20, 40 and 80, even 0.141, 0.131, 0.122 "
-    "and 0.114: less than even only at the last. It falls faster with k than any other, as in the thesis. The claim "
+    "s20c": "to the letter (k,1) keeps 0.231, 0.172, 0.130 and 0.095 at k = 10, 20, 40 and 80, even 0.141, 0.131, "
+    "0.122 and 0.114: less than even only at the last. It falls faster with k than any other, as in the thesis. The claim "
     "has held against two-phase from k = 20 on (s20g)",
     "s20g": "at k = 10 alone. There (k,1) to the letter keeps 0.231, two-phase 0.194; from k = 20 on the buckets of a "
     "record have too few near it left, and it keeps less, as the thesis has it",
