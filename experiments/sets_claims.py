@@ -210,8 +210,8 @@ def _large(k: int) -> bool:
 
 COLLAPSES = (
     "to the letter a record joins the class that is worth most with it, |c ∪ r| · u(shared). So the largest classes "
-    "draw all others: 3 to 6 are left at k = 50 and 195, half to two thirds of the records in one, and what is kept is one "
-    "item of ten, 0.101 of the utility at every k but with LSH at 195"
+    "draw all others: 3 to 6 are left at k = 50 and 195, half to two thirds of the records in one, and what is kept is "
+    "one item of ten, 0.101 of the utility at every k but with LSH at 195"
 )
 WHY = {
     "s8a": "here all passes over candidates by a bound on what they share. Without it, it took 27.7 s at k = 10,"
@@ -250,8 +250,8 @@ WHY = {
     "0.055 and 0.040 of the utility at k = 40 and 80. Filled with random records, as here, it is ten per cent "
     "behind even",
     "s20c": "to the letter (k,1) keeps 0.231, 0.172, 0.130 and 0.095 at k = 10, 20, 40 and 80, even 0.141, 0.131, "
-    "0.122 and 0.114: less than even only at the last. It falls faster with k than any other, as in the thesis. The claim "
-    "has held against two-phase from k = 20 on (s20g)",
+    "0.122 and 0.114: less than even only at the last. It falls faster with k than any other, as in the thesis. The "
+    "claim has held against two-phase from k = 20 on (s20g)",
     "s20g": "at k = 10 alone. There (k,1) to the letter keeps 0.231, two-phase 0.194; from k = 20 on the buckets of a "
     "record have too few near it left, and it keeps less, as the thesis has it",
     "t13b": "the thesis's 0.320 is very probably a misprint. Utility for instances, Table 13 for Table 14, is 1.08, "
