@@ -13,8 +13,11 @@ INK = {
     "cluster-random": Ink(5, 1, dashed=True),
     "cluster-lsh": Ink(5, 0, dashed=True),
     "cluster-lsh-shared": Ink(7, 0, dashed=True),
+    "cluster-lsh-thesis": Ink(5, 3, dashed=True),
     "iterative-all": Ink(3, 3),
     "iterative-lsh": Ink(3, 4, dashed=True),
+    "iterative-all-thesis": Ink(0, 3),
+    "iterative-lsh-thesis": Ink(0, 4, dashed=True),
     "mondrian-even": Ink(4, 1),
     "mondrian-entropy": Ink(4, 5, dashed=True),
     "mondrian-utility": Ink(0, 1),
@@ -22,6 +25,7 @@ INK = {
     "two-phase-closed": Ink(6, 4, dashed=True),
     "k1-all": Ink(2, 2),
     "k1-lsh": Ink(2, 3, dashed=True),
+    "k1-lsh-thesis": Ink(1, 3, dashed=True),
     "k1-topdown": Ink(7, 4, dashed=True),
 }
 

@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -106,8 +107,9 @@ def bit_sets(masks: np.ndarray) -> list[list[set[int]]]:
 
 
 def cluster(
-    data: Data, k: int, *, exact: bool, by_shared: bool, sample: int, most: int, buckets: Buckets, random: Random
-) -> list[set[int]]:
+    data: Data, k: int, *, exact: bool, by_shared: bool, sample: int, most: int, buckets: Buckets, random: Random,
+    thesis: bool = False,
+) -> list[set[int]]:  # fmt: skip
     """Classes of at least k records."""
     left, made = list(range(len(data.records))), []
     own = [data.u(record) for record in data.records]
@@ -124,7 +126,8 @@ def cluster(
         members, shares = {first}, data.records[first]
         while len(members) < k:
             query = shares if by_shared else data.records[first]
-            pool = left if exact else _sample(query, left, sample, most, buckets, random)
+            near = buckets.near(query, len(data.records), random, set()) if thesis else []
+            pool = left if exact else near or _sample(query, left, sample, most, buckets, random)
             r = min(pool, key=lambda r: (-data.u(data.records[r] & shares), own[r], r))
             take(r)
             members.add(r)
@@ -134,7 +137,7 @@ def cluster(
     while left:
         r = left[random(len(left))]
         take(r)
-        made[best_class(data, made, range(len(made)), r)].add(r)
+        made[best_class(data, made, range(len(made)), r, thesis)].add(r)
     return made
 
 
@@ -149,17 +152,25 @@ def _sample(query: Record, left: list[int], sample: int, most: int, buckets: Buc
     return pool
 
 
-def best_class(data: Data, made: list[set[int]], some: Iterable[int], r: int) -> int:
-    """The class whose utility rises most, or falls least, with a record."""
+def best_class(data: Data, made: list[set[int]], some: Iterable[int], r: int, thesis: bool) -> int:
+    """The class whose utility rises most, or falls least, with a record; in the thesis: is highest with it."""
 
     def rise(c: int) -> float:
         shares = data.common(made[c])
-        return (len(made[c]) + 1) * data.u(shares & data.records[r]) - len(made[c]) * data.u(shares)
+        after = (len(made[c]) + 1) * data.u(shares & data.records[r])
+        return after if thesis else after - len(made[c]) * data.u(shares)
 
     return min(some, key=lambda c: (-rise(c), c))
 
 
 # ── Algorithm 5
+
+
+def distance(data: Data, members: set[int]) -> float:
+    """The mean distance of two members, as a fraction."""
+    pairs = list(combinations(sorted(members), 2))
+    apart = sum(data.u(data.records[p] ^ data.records[q]) for p, q in pairs)
+    return apart / max(1, len(pairs))
 
 
 def iterate(
@@ -172,12 +183,13 @@ def iterate(
     most: int,
     buckets: Buckets,
     stream: np.random.Generator,
+    thesis: bool = False,
 ) -> list[set[int]]:
     """Classes of the highest utility that was found."""
     random = Random(int(stream.integers(0, 2**63, 1, dtype=np.uint64)[0]))
     everyone = range(len(data.records))
     made: list[set[int]] = []
-    best, highest = made, -1.0
+    best, highest, before = made, -1.0, -1.0
 
     def loose() -> list[int]:
         within = set().union(*made)
@@ -186,13 +198,16 @@ def iterate(
     def join() -> None:
         for r in loose():
             some: Iterable[int] = range(len(made))
-            if not exact and len(made) > sample:
-                some = _some_classes(data, made, r, sample, most, buckets, random)
-            made[best_class(data, made, some, r)].add(r)
+            if not exact and (thesis or len(made) > sample):
+                some = _some_classes(data, made, r, sample, most, buckets, random, thesis)
+            made[best_class(data, made, some, r, thesis)].add(r)
+
+    def good(c: int) -> float:
+        return -distance(data, made[c]) if thesis else data.u(data.common(made[c]))
 
     for parts in range(rounds - 1, 0, -1):
         while True:
-            worst = sorted(range(len(made)), key=lambda c: (data.u(data.common(made[c])), c))
+            worst = sorted(range(len(made)), key=lambda c: (good(c), c))
             gone = worst[: round(parts / rounds * len(made))]
             made = [members for c, members in enumerate(made) if c not in gone]
             made += [{r} for r in loose()[: max(0, len(data.records) // k - len(made))]]
@@ -201,21 +216,27 @@ def iterate(
             made = [members for c, members in enumerate(made) if len(members) >= k or c == largest]
             join()
             total = sum(len(members) * data.u(data.common(members)) for members in made)
-            if total <= highest:
+            if total > highest:
+                best, highest = [set(members) for members in made], total
+            if total <= before:
                 break
-            best, highest = [set(members) for members in made], total
-        made = [set(members) for members in best]
+            before = total
+        before = total
+        if not thesis:
+            made, before = [set(members) for members in best], highest
     return best
 
 
 def _some_classes(
-    data: Data, made: list[set[int]], r: int, sample: int, most: int, buckets: Buckets, random: Random
+    data: Data, made: list[set[int]], r: int, sample: int, most: int, buckets: Buckets, random: Random, thesis: bool
 ) -> list[int]:
     of = {p: c for c, members in enumerate(made) for p in members}
     seen: list[int] = []
-    for p in buckets.near(data.records[r], most, random, set()):
+    for p in buckets.near(data.records[r], len(data.records) if thesis else most, random, set()):
         if p in of and of[p] not in seen:
             seen.append(of[p])
+    if thesis and seen:
+        return seen
     for _ in range(sample):
         if len(seen) >= sample:
             break
@@ -261,6 +282,33 @@ def gather_k(
                 shares &= data.records[p]
                 _drop(pool, p)
                 missing -= 1
+        found.append(shares)
+    return found
+
+
+def gather_anew(
+    data: Data, k: int, *, by_shared: bool, sample: int, noise: float, buckets: Buckets, seed: int
+) -> list[Record]:
+    """Algorithm 9 with Algorithm 11: what k records around each one share; the buckets are asked for every one of them.
+
+    Of records that have all that is shared, it does not matter which is taken, but for items without utility.
+    """
+    found = []
+    for r, record in enumerate(data.records):
+        random, members, shares = Random(mixed(seed, r)), {r}, record
+        drawn: list[int] = []
+        while len(members) < k and shares:
+            pool = buckets.near(shares if by_shared else record, len(data.records), random, members)
+            if not pool:
+                drawn = [random(len(data.records)) for _ in range(sample)]
+                while not (pool := [p for p in drawn if p not in members]):
+                    drawn.append(random(len(data.records)))
+            equals = [p for p in dict.fromkeys(pool) if data.u(data.records[p] & shares) == data.u(shares)]
+            joining = equals[: k - len(members)] or [
+                min(pool, key=lambda p: (-data.u(data.records[p] & shares) * jitter(seed, r, p, noise), p))
+            ]
+            members |= set(joining)
+            shares &= data.common(joining)
         found.append(shares)
     return found
 

@@ -20,7 +20,7 @@ from rothko.sets.methods import lsh
 from rothko.sets.methods.cluster import SetCluster, SetIterative
 from rothko.sets.methods.k1 import SetK1
 from rothko.sets.methods.lsh import build_hash, count_bits, count_candidates, count_of_bucket, preprocess
-from rothko.sets.methods.method import SetMethod
+from rothko.sets.methods.method import READINGS, SetMethod
 from rothko.sets.methods.mondrian import SetMondrian
 from rothko.sets.methods.two_phase import SetTwoPhase
 from rothko.sets.records import Records
@@ -35,11 +35,16 @@ CLUSTERS: list[SetMethod] = [
     SetIterative(search="all"),
     SetIterative(candidates=1),
     SetIterative(rounds=3),
+    SetCluster(candidates=1, reading="paper"),
+    SetIterative(search="all", reading="paper"),
+    SetIterative(candidates=1, reading="paper"),
 ]
 K1 = [
     SetK1(search="all"),
     SetK1(search="lsh", candidates=1, tables=2),
     SetK1(search="lsh", noise=0),
+    SetK1(search="lsh", candidates=1, reading="paper"),
+    SetK1(search="lsh", query="shared", noise=0, reading="paper"),
     SetK1(),
     SetK1(noise=0),
 ]
@@ -150,6 +155,19 @@ def test_about_half_of_the_records_answer_yes(share: list[float], seed: int) -> 
         assert abs(none - 0.5) <= 0.5
 
 
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(0, 5))
+@unhurried
+def test_thesis_takes_every_item_that_it_draws(share: list[float], seed: int) -> None:
+    masks = build_hash(np.array(share), 2, np.random.default_rng(seed), every=True)
+    stream = np.random.default_rng(seed)
+    for bit in range(2):
+        drawn = iter(stream.permutation(np.flatnonzero(share)).tolist())
+        bitset: set[int] = set()
+        while 1 - math.prod(1 - share[b] for b in bitset) < 0.5 and (item := next(drawn, None)) is not None:
+            bitset.add(item)
+        assert {i for i, mask in enumerate(masks.tolist()) if mask >> bit & 1} == bitset
+
+
 @given(some_records(), st.integers(0, 5))
 @unhurried
 def test_buckets_equal_those_of_the_plain_twin(given_: tuple[Records, int], seed: int) -> None:
@@ -167,14 +185,15 @@ def test_buckets_equal_those_of_the_plain_twin(given_: tuple[Records, int], seed
 
 
 def twin_of(
-    records: Records, seed: int, search: str, tables: int, candidates: int, full: int = 1
+    records: Records, seed: int, search: str, tables: int, candidates: int, full: int = 1, reading: str = "rothko"
 ) -> tuple[dict[str, Any], np.random.Generator]:
     """What the plain twins are given, and the stream after the tables were made."""
     data, stream = plainly(records), np.random.default_rng(seed)
     sets: list[list[set[int]]] = []
     if search == "lsh":
         share, bits = records.frequencies() / records.count, count_bits(records.count, tables, candidates)
-        sets = plain.bit_sets(np.stack([build_hash(share, bits, stream) for _ in range(tables)]))
+        every = reading == "paper"
+        sets = plain.bit_sets(np.stack([build_hash(share, bits, stream, every=every) for _ in range(tables)]))
     sample = count_candidates(records.count, candidates)
     most = count_of_bucket(full * sample, tables)
     return {"exact": search == "all", "sample": sample, "most": most, "buckets": plain.Buckets(data, sets)}, stream
@@ -183,35 +202,42 @@ def twin_of(
 # ── Twins
 
 
-@pytest.mark.parametrize(("search", "query"), SEARCHES)
-@given(given_=some_records(), seed=st.integers(0, 3))
-@unhurried
-def test_cluster_equals_algorithm_4(search: Any, query: Any, given_: tuple[Records, int], seed: int) -> None:
-    records, k = given_
-    method = SetCluster(search=search, query=query, candidates=1, tables=2)
-    asked, stream = twin_of(records, seed, search, 2, 1)
+def equal_algorithm_4(records: Records, k: int, seed: int, method: SetCluster) -> None:
+    asked, stream = twin_of(records, seed, method.search, method.tables, method.candidates, reading=method.reading)
     random = plain.Random(int(stream.integers(0, 2**63, 1, dtype=np.uint64)[0]))
-    expected = plain.cluster(plainly(records), k, by_shared=query == "shared", random=random, **asked)
+    by_shared, thesis = method.query == "shared", method.reading == "paper"
+    expected = plain.cluster(plainly(records), k, by_shared=by_shared, thesis=thesis, random=random, **asked)
     assert sets_of(grouped(method, records, k, seed)) == frozen(expected)
 
 
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize(("search", "query"), SEARCHES)
+@given(given_=some_records(), seed=st.integers(0, 3))
+@unhurried
+def test_cluster_equals_algorithm_4(
+    search: Any, query: Any, reading: Any, given_: tuple[Records, int], seed: int
+) -> None:
+    records, k = given_
+    method = SetCluster(search=search, query=query, candidates=1, tables=2, reading=reading)
+    equal_algorithm_4(records, k, seed, method)
+
+
+@pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(("search", "query"), SEARCHES[1:])
-def test_samples_equal_algorithm_4_on_more_records(search: Any, query: Any) -> None:
+def test_samples_equal_algorithm_4_on_more_records(search: Any, query: Any, reading: Any) -> None:
     records = random_records(400, 25, seed=1)
-    asked, stream = twin_of(records, 5, search, 5, 2)
-    random = plain.Random(int(stream.integers(0, 2**63, 1, dtype=np.uint64)[0]))
-    expected = plain.cluster(plainly(records), 3, by_shared=query == "shared", random=random, **asked)
-    assert sets_of(grouped(SetCluster(search=search, query=query, candidates=2), records, 3, 5)) == frozen(expected)
+    equal_algorithm_4(records, 3, 5, SetCluster(search=search, query=query, candidates=2, reading=reading))
 
 
+@pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("search", ["all", "lsh"])
 @given(given_=some_records(), seed=st.integers(0, 3))
 @unhurried
-def test_iterative_equals_algorithm_5(search: Any, given_: tuple[Records, int], seed: int) -> None:
+def test_iterative_equals_algorithm_5(search: Any, reading: Any, given_: tuple[Records, int], seed: int) -> None:
     records, k = given_
-    method = SetIterative(search=search, candidates=1, tables=2)
-    asked, stream = twin_of(records, seed, search, 2, 1, lsh.FULL)
-    expected = plain.iterate(plainly(records), k, 4, stream=stream, **asked)
+    method = SetIterative(search=search, candidates=1, tables=2, reading=reading)
+    asked, stream = twin_of(records, seed, search, 2, 1, lsh.FULL, reading)
+    expected = plain.iterate(plainly(records), k, 4, stream=stream, thesis=reading == "paper", **asked)
     assert sets_of(grouped(method, records, k, seed)) == frozen(expected)
 
 
@@ -235,6 +261,36 @@ def test_k1_equals_algorithm_9(search: Any, query: Any, given_: tuple[Records, i
 def test_samples_equal_algorithm_9_on_more_records(query: Any) -> None:
     records = random_records(300, 25, seed=1)
     equal_algorithm_9(records, 8, 5, SetK1(search="lsh", query=query, candidates=2, noise=0))
+
+
+def equal_algorithm_11(records: Records, k: int, seed: int, method: SetK1) -> None:
+    asked, stream = twin_of(records, seed, "lsh", method.tables, method.candidates, reading="paper")
+    drawn = int(stream.integers(0, 2**63, dtype=np.uint64))
+    expected = plain.gather_anew(
+        plainly(records), k, seed=drawn, noise=method.noise, by_shared=method.query == "shared",
+        sample=asked["sample"], buckets=asked["buckets"],
+    )  # fmt: skip
+    worth = records.utility
+    found = published(method, records, k, seed)
+    for one, other in zip(found, expected, strict=True):
+        assert {i for i in one if worth[i]} == {i for i in other if worth[i]}
+
+
+@pytest.mark.parametrize("query", ["first", "shared"])
+@given(given_=some_records(), seed=st.integers(0, 3), noise=st.sampled_from([0.0, 0.5]))
+@unhurried
+def test_k1_of_the_thesis_equals_algorithms_9_and_11(
+    query: Any, given_: tuple[Records, int], seed: int, noise: float
+) -> None:
+    records, k = given_
+    method = SetK1(search="lsh", query=query, candidates=1, tables=2, noise=noise, reading="paper")
+    equal_algorithm_11(records, k, seed, method)
+
+
+@pytest.mark.parametrize("query", ["first", "shared"])
+def test_buckets_alone_equal_algorithms_9_and_11_on_more_records(query: Any) -> None:
+    records = random_records(300, 25, seed=1)
+    equal_algorithm_11(records, 8, 5, SetK1(search="lsh", query=query, candidates=2, noise=0, reading="paper"))
 
 
 def test_items_that_share_a_bit_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,6 +464,9 @@ def test_items_that_nobody_has_change_nothing() -> None:
     [
         lambda: SetCluster(search="near"),
         lambda: SetCluster(query="near"),
+        lambda: SetCluster(reading="thesis"),
+        lambda: SetIterative(reading="thesis"),
+        lambda: SetK1(reading="thesis"),
         lambda: SetCluster(tables=0),
         lambda: SetCluster(candidates=True),
         lambda: SetTwoPhase(close="never"),

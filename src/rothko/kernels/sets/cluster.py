@@ -108,7 +108,7 @@ def share_with_all(starts, items, utility, begin, holders, r, score):
 
 
 @compiled
-def cluster(starts, items, utility, k, exact, by_shared, sample, most, begin, holders, tables, random):
+def cluster(starts, items, utility, k, exact, by_shared, thesis, sample, most, begin, holders, tables, random):
     """Algorithm 4: the class of each record, and how many classes there are.
 
     Parameters
@@ -119,6 +119,9 @@ def cluster(starts, items, utility, k, exact, by_shared, sample, most, begin, ho
         and others at random.
     by_shared
         Whether buckets are those of what the class shares so far; else those of its first record.
+    thesis
+        Whether records at random are looked at only where the buckets have none, and records that are left over join
+        the class that is worth most with them.
     tables
         See :mod:`rothko.kernels.sets.lsh`; taken apart on the way.
     """
@@ -152,7 +155,8 @@ def cluster(starts, items, utility, k, exact, by_shared, sample, most, begin, ho
                     hash_set(tables.masks, common, 0, c, keys)
                 now += 1
                 found = gather(tables, keys, most, stamp, now, random, pool)
-                found = _fill(alive, left, sample, stamp, now, random, pool, found)
+                if found == 0 or not thesis:
+                    found = _fill(alive, left, sample, stamp, now, random, pool, found)
                 limit(own, worth_of(utility, common, 0, c), pool, bound, found)
             i = nearest(starts, items, own, weight, pool, bound, found)
             p = pool[i]
@@ -173,7 +177,7 @@ def cluster(starts, items, utility, k, exact, by_shared, sample, most, begin, ho
         open_set(starts, items, utility, r, weight, common)
         best, c = -np.inf, np.int64(-1)
         for i in range(made):
-            gain = _rise(held, at[i], length[i], weight, size[i], worth[i])
+            gain = _gain(held, at[i], length[i], weight, size[i], worth[i], thesis)
             if gain > best:
                 best, c = gain, np.int64(i)
         _join(starts, items, utility, r, c, held, at, length, size, worth)
@@ -252,12 +256,15 @@ def _worths(utility, at, length, held, made):
 
 
 @inlined
-def _rise(held, first, length, weight, size, worth):
-    """By how much the utility of a class rises, or falls, with the record whose items are weighed."""
+def _gain(held, first, length, weight, size, worth, thesis):
+    """By how much the utility of a class rises, or falls, with the record whose items are weighed.
+
+    In the thesis what it is then.
+    """
     both = 0.0
     for j in range(first, first + length):
         both += weight[held[j]]
-    return (size + 1) * both - size * worth
+    return (size + 1) * both - (0.0 if thesis else size * worth)
 
 
 @linked
@@ -279,39 +286,62 @@ def _join(starts, items, utility, r, c, held, at, length, size, worth):
 
 @compiled
 def join_all(
-    starts, items, utility, loose, classes, size, at, length, held, worth, exact, sample, most, tables, random
+    starts, items, utility, loose, classes, size, at, length, held, worth, exact, thesis, sample, most, tables, random
 ):  # fmt: skip
     """Lines 10 to 13 of Algorithm 5: each loose record joins the class whose utility rises most, of equals the first.
 
     Candidates are all classes, or those of the records in its buckets and others at random, ``sample`` at least.
+    In the thesis it joins the class whose utility is highest with it, and looks at random ones only where its buckets
+    have none.
     """
     n, m, made = starts.size - 1, utility.size, size.size
     weight, common = np.zeros(m, dtype=np.float64), np.empty(m, dtype=np.int32)
     stamp, seen = np.zeros(n, dtype=np.int64), np.zeros(made, dtype=np.int64)
-    pool = np.empty(most * tables.keys.shape[0], dtype=np.int32)
+    pool = np.empty(min(n, most * tables.keys.shape[0]), dtype=np.int32)
     for i in range(loose.size):
         r, now = loose[i], i + 1
         open_set(starts, items, utility, r, weight, common)
         best, chosen = -np.inf, np.int64(-1)
-        if exact or made <= sample:
+        if exact or (made <= sample and not thesis):
             for c in range(made):
-                gain = _rise(held, at[c], length[c], weight, size[c], worth[c])
+                gain = _gain(held, at[c], length[c], weight, size[c], worth[c], thesis)
                 if gain > best:
                     best, chosen = gain, np.int64(c)
         else:
             looked = 0
             found = gather(tables, tables.keys[:, r], most, stamp, now, random, pool)
             for f in range(found + sample):
-                if f >= found and looked >= sample:
+                if (f >= found and looked >= sample) or (f == found and thesis and looked > 0):
                     break
                 c = np.int64(classes[pool[f]]) if f < found else draw(random, made)
                 if c < 0 or seen[c] == now:
                     continue
                 seen[c] = now
                 looked += 1
-                gain = _rise(held, at[c], length[c], weight, size[c], worth[c])
+                gain = _gain(held, at[c], length[c], weight, size[c], worth[c], thesis)
                 if gain > best or (gain == best and c < chosen):
                     best, chosen = gain, c
         _join(starts, items, utility, r, chosen, held, at, length, size, worth)
         classes[r] = chosen
         _close(starts, items, r, weight)
+
+
+@compiled
+def distances(starts, items, utility, order, bounds):
+    """The mean distance of two records of each class, ``order[bounds[c] : bounds[c + 1]]``; 0 where it has but one.
+
+    An item that f of s records have sets f · (s − f) of the s · (s − 1) / 2 pairs apart.
+    """
+    apart, count = np.zeros(bounds.size - 1, dtype=np.float64), np.zeros(utility.size, dtype=np.int64)
+    for c in range(apart.size):
+        s = bounds[c + 1] - bounds[c]
+        for i in range(bounds[c], bounds[c + 1]):
+            for j in range(starts[order[i]], starts[order[i] + 1]):
+                count[items[j]] += 1
+        for i in range(bounds[c], bounds[c + 1]):
+            for j in range(starts[order[i]], starts[order[i] + 1]):
+                f = count[items[j]]
+                apart[c] += utility[items[j]] * f * (s - f)
+                count[items[j]] = 0
+        apart[c] /= max(1, s * (s - 1) // 2)
+    return apart

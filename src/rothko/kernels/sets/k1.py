@@ -86,10 +86,7 @@ def gather_k(
                         stamp[p] = r
                         pool[found] = p
                         found += 1
-                for i in range(before, found):
-                    bound[i] = own[pool[i]]
-                    for w in range(signed.shape[0]):
-                        signed[w, i] = signatures[pool[i], w]
+                _admit(own, signatures, pool, bound, signed, before, found)
                 _lower(utility, common, c, bit_of, signed, score, bound, found)
                 new = found
                 found, c = _take_equals(
@@ -102,12 +99,90 @@ def gather_k(
                 found -= 1
                 _put(pool, bound, signed, found, i)
                 missing -= 1
-        j = starts[r]
-        for i in range(c):
-            while items[j] != common[i]:
-                j += 1
-            chosen[j] = True
-            weight[common[i]] = 0.0
+        _mark(starts, items, r, common, c, weight, chosen)
+
+
+@compiled
+def gather_anew(
+    starts, items, utility, k, first, last, by_shared, sample, noise, tables, bit_of, signatures, seed, chosen
+):
+    """Algorithm 9 with the search of Algorithm 11, for the records from ``first`` to ``last``: as :func:`gather_k`.
+
+    The buckets are asked anew for each record that joins, and candidates are all who are in them, and nobody beside.
+    The same buckets hold the same records, less those that joined: they are looked into where they are others. Where
+    they have nobody left, ``sample`` records are drawn at random.
+    """
+    n, m = starts.size - 1, utility.size
+    own = own_utilities(starts, items, utility)
+    weight, common = np.zeros(m, dtype=np.float64), np.empty(m, dtype=np.int32)
+    pool, bound, score = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float64), np.empty(n, dtype=np.float64)
+    stamp, now, joined = np.zeros(n, dtype=np.int64), np.int64(0), np.empty(k, dtype=np.int32)
+    keys, random = np.empty(tables.keys.shape[0], dtype=np.int32), np.empty(1, dtype=np.uint64)
+    asked, signed = np.empty_like(keys), np.empty((signatures.shape[1], n), dtype=np.uint64)
+    for r in range(first, last):
+        random[0] = mixed(seed, np.uint64(r))
+        joined[0], size, found, anew = r, np.int64(1), np.int64(0), True
+        c = open_set(starts, items, utility, r, weight, common)
+        hash_set(tables.masks, common, 0, c, keys)
+        while size < k and c > 0:
+            if by_shared:
+                hash_set(tables.masks, common, 0, c, keys)
+            if anew or found == 0 or not np.array_equal(keys, asked):
+                asked[:] = keys
+                now += 1
+                stamp[joined[:size]] = now
+                found = gather(tables, keys, n, stamp, now, random, pool)
+                anew = found == 0
+                if anew:
+                    found = _draw(n, sample, stamp, now, random, pool)
+                _admit(own, signatures, pool, bound, signed, 0, found)
+                _lower(utility, common, c, bit_of, signed, score, bound, found)
+            worth, before = worth_of(utility, common, 0, c), found
+            found, c = _take_equals(
+                starts, items, weight, worth, common, c, pool, bound, signed, np.int64(0), found, k - size
+            )
+            if found == before:
+                i = _most_shared(starts, items, weight, noise, seed, r, pool, bound, found)
+                c = narrow(starts, items, pool[i], common, c, weight)
+                found -= 1
+                _put(pool, bound, signed, found, i)
+            joined[size : size + before - found] = pool[found:before]
+            size += before - found
+        _mark(starts, items, r, common, c, weight, chosen)
+
+
+@linked
+def _draw(n, sample, stamp, now, random, pool):
+    """Draw so many records at random, or until there is one: how many there are without those with a stamp."""
+    found, drawn = np.int64(0), 0
+    while drawn < sample or found == 0:
+        p = draw(random, n)
+        drawn += 1
+        if stamp[p] != now:
+            stamp[p] = now
+            pool[found] = p
+            found += 1
+    return found
+
+
+@linked
+def _admit(own, signatures, pool, bound, signed, first, found):
+    """Bound what the candidates from ``first`` on share by what they have, and copy their signatures."""
+    for i in range(first, found):
+        bound[i] = own[pool[i]]
+        for w in range(signed.shape[0]):
+            signed[w, i] = signatures[pool[i], w]
+
+
+@linked
+def _mark(starts, items, r, common, c, weight, chosen):
+    """Mark the items of a record that are shared, which are weighed no longer."""
+    j = starts[r]
+    for i in range(c):
+        while items[j] != common[i]:
+            j += 1
+        chosen[j] = True
+        weight[common[i]] = 0.0
 
 
 @linked
@@ -128,8 +203,8 @@ def _lower(utility, common, c, bit_of, signed, score, bound, found):
 
 @linked
 def _put(pool, bound, signed, one, other):
-    """Put a candidate in the place of another."""
-    pool[other], bound[other] = pool[one], bound[one]
+    """Put a candidate in the place of another, which is told behind it."""
+    pool[other], pool[one], bound[other] = pool[one], pool[other], bound[one]
     for w in range(signed.shape[0]):
         signed[w, other] = signed[w, one]
 

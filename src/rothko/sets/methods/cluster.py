@@ -15,7 +15,7 @@ then fewer, for as long as the utility rises.
 record that joins (line 8). The thesis does not say whose buckets are asked: those of the record that a class began with
 (``first``) or those of what it shares so far (``shared``).
 
-Where we leave the thesis, or where it leaves something open:
+Where we leave the thesis, which ``reading: paper`` does not, or where it leaves something open:
 
 - No more than c · ln n records are taken from the buckets, where some are very full: as many of each. What the buckets
   do not fill is filled with random ones: towards the end most records of the buckets are in classes.
@@ -51,7 +51,7 @@ from rothko.sets.methods.lsh import (
     preprocess,
     without_tables,
 )
-from rothko.sets.methods.method import Progress, SetMethod, one_of
+from rothko.sets.methods.method import READINGS, Progress, Reading, SetMethod, one_of
 from rothko.sets.records import Records
 
 if TYPE_CHECKING:
@@ -79,8 +79,11 @@ class SetCluster(SetMethod):
     """Hash tables of lsh."""
     candidates: int = CANDIDATES
     """A sample has so many times ln n records."""
+    reading: Reading = "rothko"
+    """Ours, or the thesis to the letter where we leave it."""
 
     def __post_init__(self) -> None:
+        one_of(self.name, "reading", self.reading, READINGS)
         one_of(self.name, "search", self.search, ("all", "random", "lsh"))
         one_of(self.name, "query", self.query, ("first", "shared"))
         whole_number(self.name, "tables", self.tables, least=1)
@@ -92,9 +95,10 @@ class SetCluster(SetMethod):
         from rothko.kernels.sets.records import by_item
 
         random = np.random.default_rng(seed)
-        exact, n = self.search == "all", records.count
-        tables = one_bucket(records) if exact else _tables(records, random, self.search, self.tables, self.candidates)
+        exact, thesis, n = self.search == "all", self.reading == "paper", records.count
+        tables = one_bucket(records) if exact else _tables(records, random, self)
         sample, left = count_candidates(n, self.candidates), tables.sizes[:1]  # of the first table, if there is one
+        most = n if thesis else count_of_bucket(sample, self.tables)
 
         def done() -> int:
             return n - int(left.sum()) if len(left) else 0
@@ -102,9 +106,8 @@ class SetCluster(SetMethod):
         classes: NDArray[np.int32]
         with watched(done, progress):
             classes, _ = cluster(
-                records.starts, records.items, records.utility, k, exact, self.query == "shared", sample,
-                count_of_bucket(sample, self.tables), *by_item(records.starts, records.items, records.size), tables,
-                _state(random),
+                records.starts, records.items, records.utility, k, exact, self.query == "shared", thesis, sample, most,
+                *by_item(records.starts, records.items, records.size), tables, _state(random),
             )  # fmt: skip
         if not len(left):
             progress(n)
@@ -129,8 +132,11 @@ class SetIterative(SetMethod):
     """Hash tables of lsh."""
     candidates: int = CANDIDATES
     """A sample has so many times ln n classes."""
+    reading: Reading = "rothko"
+    """Ours, or the thesis to the letter where we leave it."""
 
     def __post_init__(self) -> None:
+        one_of(self.name, "reading", self.reading, READINGS)
         one_of(self.name, "search", self.search, ("all", "lsh"))
         whole_number(self.name, "rounds", self.rounds, least=2)
         whole_number(self.name, "tables", self.tables, least=1)
@@ -139,11 +145,9 @@ class SetIterative(SetMethod):
     def group(self, records: Records, k: int, *, seed: int, threads: int, progress: Progress) -> NDArray[np.int32]:
         """Cluster the records again and again (Algorithm 5)."""
         random = np.random.default_rng(seed)
-        tables = _tables(records, random, self.search, self.tables, self.candidates)
-        made = _Classes(
-            records, k, random, tables, self.search == "all", count_candidates(records.count, self.candidates)
-        )
-        best, highest = made.of, -1.0
+        thesis = self.reading == "paper"
+        made = _Classes(records, k, random, self)
+        best, highest, before = made.of, -1.0, -1.0
         untold = records.count
         for parts in range(self.rounds - 1, 0, -1):
             after = records.count * (parts - 1) // (self.rounds - 1)
@@ -156,10 +160,15 @@ class SetIterative(SetMethod):
                 made.join(step, progress)
                 made.dissolve(made.small())
                 made.join()
-                if made.total <= highest:
+                total, rises = made.total, made.total > before
+                if total > highest:
+                    best, highest = made.of.copy(), total
+                before = total
+                if not rises:
                     break
-                best, highest = made.of.copy(), made.total
-            made.restore(best)
+            if not thesis:
+                made.restore(best)
+                before = highest
             progress(untold - after)
             untold = after
         return best
@@ -168,12 +177,12 @@ class SetIterative(SetMethod):
 class _Classes:
     """Classes on their way: which one each record is in (-1: in none), and what the records of each share."""
 
-    def __init__(
-        self, records: Records, k: int, random: np.random.Generator, tables: Tables, exact: bool, sample: int
-    ) -> None:
-        self.records, self.k, self.exact, self.sample = records, k, exact, sample
-        self.random, self.state, self.tables = random, _state(random), tables
-        self.most = count_of_bucket(FULL * sample, max(1, len(tables.keys)))
+    def __init__(self, records: Records, k: int, random: np.random.Generator, asked: SetIterative) -> None:
+        self.records, self.k, self.exact, self.thesis = records, k, asked.search == "all", asked.reading == "paper"
+        self.tables = _tables(records, random, asked)
+        self.random, self.state = random, _state(random)
+        self.sample = count_candidates(records.count, asked.candidates)
+        self.most = records.count if self.thesis else count_of_bucket(FULL * self.sample, max(1, len(self.tables.keys)))
         self.restore(np.full(records.count, -1, dtype=np.int32))
 
     def restore(self, of: NDArray[np.int32]) -> None:
@@ -197,10 +206,21 @@ class _Classes:
         return float(self.size @ self.worth)
 
     def worst(self, fraction: float) -> NDArray[np.bool_]:
-        """Which classes have the lowest utility for a record: a fraction of them."""
+        """Which classes have the lowest utility for a record, or the highest distance: a fraction of them."""
         chosen = np.zeros(len(self.size), dtype=np.bool_)
-        chosen[np.argsort(self.worth, kind="stable")[: round(fraction * len(self.size))]] = True
+        good = -self.distance() if self.thesis else self.worth
+        chosen[np.argsort(good, kind="stable")[: round(fraction * len(self.size))]] = True
         return chosen
+
+    def distance(self) -> NDArray[np.float64]:
+        """The mean distance of two records within each class, where all records are in one."""
+        from rothko.kernels.sets.cluster import distances
+
+        order, bounds = np.argsort(self.of, kind="stable"), np.concatenate(([0], np.cumsum(self.size)))
+        apart: NDArray[np.float64] = distances(
+            self.records.starts, self.records.items, self.records.utility, order, bounds
+        )
+        return apart
 
     def small(self) -> NDArray[np.bool_]:
         """Which classes have fewer than k records; not the largest, so that one is left."""
@@ -230,15 +250,17 @@ class _Classes:
         for i, part in enumerate(np.array_split(loose, PARTS)):
             join_all(
                 self.records.starts, self.records.items, self.records.utility, part, self.of, self.size, self.at,
-                self.length, self.held, self.worth, self.exact, self.sample, self.most, self.tables, self.state,
+                self.length, self.held, self.worth, self.exact, self.thesis, self.sample, self.most, self.tables,
+                self.state,
             )  # fmt: skip
             progress(step * (i + 1) // PARTS - step * i // PARTS)
 
 
-def _tables(records: Records, random: np.random.Generator, search: str, tables: int, candidates: int) -> Tables:
+def _tables(records: Records, random: np.random.Generator, asked: SetCluster | SetIterative) -> Tables:
     """Hash tables where they are asked for."""
-    if search == "lsh":
-        return preprocess(records, random, tables=tables, candidates=candidates)
+    if asked.search == "lsh":
+        every = asked.reading == "paper"
+        return preprocess(records, random, tables=asked.tables, candidates=asked.candidates, every=every)
     return without_tables(records)
 
 

@@ -11,6 +11,9 @@ somebody has all that is shared, they are taken without a new look. Else up to 4
 the pool, filled to c · ln n with random ones, and of all who are in it the one that shares most is taken. So there are
 no more looks than items in the record, however large k is.
 
+With ``reading: paper`` the buckets are asked anew for each record that joins, and candidates are those who are
+in them alone; where they have nobody left, a random sample.
+
 ``topdown`` is ours, what the thesis leaves to future work. A set grows item by item while at least k records contain
 it. By an item of which a share p of the supporting records have, log(1/p) is spent of the log(n/k) that there is to
 spend, so the item with the most utility for log(1/p) is next, as in a knapsack. Records take the same steps for as
@@ -42,7 +45,7 @@ from rothko.sets.methods.lsh import (
     preprocess,
     without_tables,
 )
-from rothko.sets.methods.method import Progress, SetK1Method, one_of
+from rothko.sets.methods.method import READINGS, Progress, Reading, SetK1Method, one_of
 from rothko.sets.records import Common, Records
 
 RATIO = 4
@@ -77,8 +80,11 @@ class SetK1(SetK1Method):
     """Hash tables of lsh."""
     candidates: int = CANDIDATES
     """A sample of lsh has so many times ln n records."""
+    reading: Reading = "rothko"
+    """Ours, or for lsh the thesis to the letter where we leave it."""
 
     def __post_init__(self) -> None:
+        one_of(self.name, "reading", self.reading, READINGS)
         one_of(self.name, "search", self.search, ("topdown", "lsh", "all"))
         one_of(self.name, "query", self.query, ("first", "shared"))
         number(self.name, "noise", self.noise, least=0)
@@ -104,14 +110,14 @@ class SetK1(SetK1Method):
         chosen: NDArray[np.bool_],
     ) -> None:  # fmt: skip
         """Algorithm 9."""
-        from rothko.kernels.sets.k1 import gather_k, sign
+        from rothko.kernels.sets.k1 import gather_anew, gather_k, sign
         from rothko.kernels.sets.records import by_item
 
-        exact = self.search == "all"
+        exact, thesis, by_shared = self.search == "all", self.reading == "paper", self.query == "shared"
         tables = (
             without_tables(records)
             if exact
-            else preprocess(records, random, tables=self.tables, candidates=self.candidates)
+            else preprocess(records, random, tables=self.tables, candidates=self.candidates, every=thesis)
         )
         holders = by_item(records.starts, records.items, records.size)
         bit_of = _bits(records.frequencies())
@@ -119,13 +125,20 @@ class SetK1(SetK1Method):
         sample, seed = count_candidates(records.count, self.candidates), _seed(random)
 
         def work(part: NDArray[np.int64]) -> None:
-            if len(part):
-                gather_k(
-                    records.starts, records.items, records.utility, k, part[0], part[-1] + 1, exact,
-                    self.query == "shared", sample, count_of_bucket(FULL * sample, self.tables), float(self.noise),
-                    *holders, tables, bit_of, signatures, seed, chosen,
+            if not len(part):
+                return
+            if thesis and not exact:
+                gather_anew(
+                    records.starts, records.items, records.utility, k, part[0], part[-1] + 1, by_shared, sample,
+                    float(self.noise), tables, bit_of, signatures, seed, chosen,
                 )  # fmt: skip
-                progress(len(part))
+            else:
+                gather_k(
+                    records.starts, records.items, records.utility, k, part[0], part[-1] + 1, exact, by_shared, sample,
+                    count_of_bucket(FULL * sample, self.tables), float(self.noise), *holders, tables, bit_of,
+                    signatures, seed, chosen,
+                )  # fmt: skip
+            progress(len(part))
 
         each(work, np.array_split(np.arange(records.count), PARTS), threads)
 

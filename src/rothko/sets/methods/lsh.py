@@ -8,7 +8,8 @@ bits is such that the buckets of a record, one in each table, hold c · ln n rec
 Where we leave the thesis:
 
 - An item that would carry the share of yes further past one half than it is below is passed over: on Adult, where one
-  item is in 90 % of the records, its bits would ask little. The thesis takes every item as it is drawn.
+  item is in 90 % of the records, its bits would ask little. The thesis takes every item as it is drawn, and so does
+  the methods with ``reading: paper``.
 - Items are drawn without repetition, and drawing ends when all were drawn: the thesis's loop has no end where all
   items together are in fewer than half of the records.
 """
@@ -63,13 +64,17 @@ def count_bits(records: int, tables: int = TABLES, candidates: int = CANDIDATES)
     return min(bits, MOST_BITS)
 
 
-def build_hash(share: NDArray[np.float64], bits: int, random: np.random.Generator) -> NDArray[np.int64]:
+def build_hash(
+    share: NDArray[np.float64], bits: int, random: np.random.Generator, *, every: bool = False
+) -> NDArray[np.int64]:
     """The bits that each item sets (Algorithm 12).
 
     Parameters
     ----------
     share
         The part of the records that have each item.
+    every
+        Whether every item is taken as it is drawn.
     """
     masks = np.zeros(len(share), dtype=np.int64)
     present = np.flatnonzero(share > 0)
@@ -77,7 +82,7 @@ def build_hash(share: NDArray[np.float64], bits: int, random: np.random.Generato
         none = 1.0
         for item in random.permutation(present).tolist():
             with_it = none * (1.0 - share[item])
-            if abs(with_it - 0.5) >= abs(none - 0.5):
+            if not every and abs(with_it - 0.5) >= abs(none - 0.5):
                 continue
             none = with_it
             masks[item] |= 1 << bit
@@ -87,7 +92,12 @@ def build_hash(share: NDArray[np.float64], bits: int, random: np.random.Generato
 
 
 def preprocess(
-    records: Records, random: np.random.Generator, *, tables: int = TABLES, candidates: int = CANDIDATES
+    records: Records,
+    random: np.random.Generator,
+    *,
+    tables: int = TABLES,
+    candidates: int = CANDIDATES,
+    every: bool = False,
 ) -> Tables:
     """Hash all records into all tables (Algorithm 10)."""
     from rothko.kernels.sets.lsh import fill_tables, hash_records
@@ -96,7 +106,7 @@ def preprocess(
     share = records.frequencies() / max(records.count, 1)
     masks = np.empty((tables, records.size), dtype=np.int64)
     for table in range(tables):
-        masks[table] = build_hash(share, bits, random)
+        masks[table] = build_hash(share, bits, random, every=every)
     made: Tables = fill_tables(hash_records(records.starts, records.items, masks), 1 << bits, masks)
     return made
 
