@@ -66,6 +66,29 @@ def test_the_classes_are_a_partition_that_holds_and_cannot_be_cut_further(relaxe
             assert allowed(numbers), "every requirement holds"
 
 
+@given(case=cases())
+@unhurried
+def test_the_letter_equals_its_plain_twin_and_leaves_no_cut_that_it_allows(case: Case) -> None:
+    encoded = case.encoded()
+    rows, allowed = records(encoded), case.allowed()
+    expected = plain.mondrian(encoded.lines, rows, allowed, letter=True)
+    for threads in (1, 2):
+        result = Mondrian(reading="paper").partition(encoded, case.requirements, threads=threads)
+        assert classes(result) == [c.records for c in expected]
+        assert regions(result) == [c.region for c in expected]
+    for numbers in classes(result):
+        for a, line in enumerate(encoded.lines):
+            codes = {i: rows[i][a] for i in numbers}
+            assert plain.cut_after_the_median(line, codes, allowed) is None
+
+
+def test_the_letter_cuts_after_the_median_or_not_at_all() -> None:
+    """Two of ten records are 1: the median is 2, after which there is nothing; ours takes the nearer end of its run."""
+    case = Case({"q": [1, 1, *[2] * 8]}, {"q": {}}, (KAnonymity(k=2),))
+    assert Mondrian().partition(case.encoded(), case.requirements).sizes.tolist() == [2, 8]
+    assert Mondrian(reading="paper").partition(case.encoded(), case.requirements).sizes.tolist() == [10]
+
+
 @given(case=cases(), data=st.data())
 @unhurried
 def test_the_order_of_the_records_does_not_matter_when_strict(case: Case, data: st.DataObject) -> None:
