@@ -174,15 +174,24 @@ def known(workload: tuple[Task, ...], case: Case) -> tuple[Task, ...]:
 
 @st.composite
 def selections(draw: st.DrawFn, case: Case) -> tuple[Task, ...]:
-    """Queries about numbers."""
+    """Queries about numbers, and about leaves of hierarchies."""
     numeric = [
         name
         for name, spec in case.specs.items()
         if "hierarchy" not in spec and any(isinstance(value, int) for value in case.columns[name])
     ]
-    if not numeric or draw(st.booleans()):
-        return ()
+    leaves = [
+        (name, value)
+        for name, spec in case.specs.items()
+        if "hierarchy" in spec
+        for value in sorted({value for value in case.columns[name] if isinstance(value, str)})
+    ]
     some = []
+    if leaves and draw(st.booleans()):
+        name, leaf = draw(st.sampled_from(leaves))
+        some.append(Select(f"{name} = '{leaf}'"))
+    if not numeric or draw(st.booleans()):
+        return tuple(some)
     for name in draw(st.lists(st.sampled_from(numeric), min_size=1, max_size=2)):
         held = sorted({value for value in case.columns[name] if value is not None})
         low, high = sorted((draw(st.sampled_from(held)), draw(st.sampled_from(held))))
