@@ -258,7 +258,9 @@ def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(
     if not allowed(list(range(encoded.rows))):
         return
     options = RothkoS(test=data.draw(st.sampled_from(["exact", "normal", "naive"])), alpha=0.3)
-    job, tuples = Job(outline, case.requirements, Mondrian(), workload), data.draw(st.integers(4, 12))
+    letter = data.draw(st.booleans())
+    method = Mondrian(reading="paper" if letter else "rothko")
+    job, tuples = Job(outline, case.requirements, method, workload), data.draw(st.integers(4, 12))
     tree = Tree.over(outline.lines, job.chooser()[0].first_phase(), encoded.rows)
     driver = Driver(job, tuples, 10**9)
     with store_of(kind, job, batches, tuples) as store:
@@ -272,4 +274,7 @@ def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(
         assert allowed(numbers)
         for a, line in enumerate(encoded.lines):
             codes = {i: rows[i][a] for i in numbers}
-            assert plain.allowable_cuts(line, codes, allowed, False) == []
+            if letter and not workload:
+                assert plain.cut_after_the_median(line, codes, allowed) is None
+            else:
+                assert plain.allowable_cuts(line, codes, allowed, False) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
+from rothko.errors import PolicyError
 from rothko.methods import Mondrian
 from rothko.methods.classes import Classes, LocalClasses
 from rothko.privacy import DistinctLDiversity, KAnonymity, Requirement
@@ -80,6 +82,19 @@ def test_the_letter_equals_its_plain_twin_and_leaves_no_cut_that_it_allows(case:
         for a, line in enumerate(encoded.lines):
             codes = {i: rows[i][a] for i in numbers}
             assert plain.cut_after_the_median(line, codes, allowed) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"reading": "letter"}, "rothko or paper, not 'letter'"),
+        ({"reading": "paper", "minimum_gain": 0}, r"minimum_gain \(0\) has no meaning with reading: paper"),
+        ({"reading": "paper", "relaxed": True}, "set relaxed: false, or remove reading"),
+    ],
+)
+def test_options_that_do_not_go_with_the_letter_are_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(PolicyError, match=told):
+        Mondrian(**options)
 
 
 def test_the_letter_cuts_after_the_median_or_not_at_all() -> None:
