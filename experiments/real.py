@@ -230,7 +230,21 @@ def figure_13(settings: Settings, spread: Spread) -> dict[str, Any]:
     """Accuracy against the number of groups that are anonymised apart (4.7) and of attributes left out (4.8)."""
     groups = spread(select_groups, _folds(settings, settings.some(GROUPS)))
     corners, means = (gather(spread(project, _folds(settings, [form]))) for form in ("corners", "mean"))
-    return {"selection": gather(groups), "projection": corners, "projection of means": means}
+    shown = gather(spread(count_exact, _folds(settings)))
+    return {"selection": gather(groups), "projection": corners, "projection of means": means, "exact": shown}
+
+
+def count_exact(folder: Path, rows: int | None, folds: int, i: int) -> Scores:
+    """One fold: of how many attributes a record shows the exact value, on average over the training records."""
+    data = real("income", folder, rows)
+    (train, _), (test, _) = _parts(data, i, folds)
+    views = compared(train, test, with_k(data.policy, PROJECTION_K))
+    return {(method, str(PROJECTION_K)): exact(seen) for method, seen in views.items()}
+
+
+def exact(seen: Recoded) -> float:
+    """The attributes whose corners are the same value, for each record."""
+    return float((seen.train[:, 0::2] == seen.train[:, 1::2]).sum(axis=1).mean())
 
 
 def select_groups(folder: Path, rows: int | None, folds: int, i: int, groups: int) -> Scores:
@@ -248,7 +262,7 @@ def select_groups(folder: Path, rows: int | None, folds: int, i: int, groups: in
             ours, theirs = group == g, asked == g
             seen = _recode_group(train.filter(pa.array(ours)), test.filter(pa.array(theirs)), chosen, common)
             learned[ours], tested[theirs] = seen.train, seen.test
-        for model in ("tree", "bayes"):
+        for model in ("tree", "bayes", "forest"):
             found[model, method, str(groups)] = accuracy(model, learned, known, tested, wanted)
     return found
 

@@ -37,7 +37,7 @@ from experiments.protocol import (
     truth,
     with_k,
 )
-from experiments.real import PROJECTION_K, by_information_gain
+from experiments.real import PROJECTION_K, by_information_gain, exact
 from experiments.runs import Keep, Results, Running, keep_nothing, processes
 from experiments.synthetic import CLASSIFIERS, FUNCTIONS, VARIED, K
 from rothko.data.encode import Encoded, encode
@@ -189,7 +189,8 @@ def tds(settings: Refinement, spread: Spread) -> dict[str, Any]:
         folds = [(settings.data, settings.folds, i, settings.contraceptives_k) for i in range(settings.folds)]
         found["7"] = {"contraceptives": {"accuracy": gather(spread(classify_contraceptives, folds))}}
         parts = [(settings.data, settings.records, settings.folds, i) for i in range(settings.folds)]
-        found["13"] = {"projection": gather(spread(project, parts))}
+        projected = gather(spread(project, parts))
+        found["13"] = {"exact": projected.pop("exact"), "projection": projected}
     return found
 
 
@@ -211,7 +212,10 @@ def classify_contraceptives(folder: Path, folds: int, i: int, k: int) -> Scores:
     seen = recode(
         data.table.take(pa.array(one)), data.table.take(pa.array(other)), with_k(data.policy, k).but(method="refine")
     )
-    return {("tree", TDS, str(k)): _accuracy("tree", seen, target[one], target[other])}
+    return {
+        (model, TDS, str(k)): _accuracy(model, seen, target[one], target[other])
+        for model in ("tree", "bayes", "forest")
+    }
 
 
 def project(folder: Path, rows: int | None, folds: int, i: int) -> Scores:
@@ -222,7 +226,7 @@ def project(folder: Path, rows: int | None, folds: int, i: int) -> Scores:
     target = truth(data)
     ranked = by_information_gain(original(train, test, data.policy).train, target[one])
     seen = recode(train, test, with_k(data.policy, PROJECTION_K).but(method="refine"))
-    found: Scores = {}
+    found: Scores = {("exact", TDS, str(PROJECTION_K)): exact(seen)}
     for dropped in range(len(ranked)):
         columns = [2 * at + j for at in sorted(ranked[dropped:]) for j in range(2)]
         found["tree", TDS, str(dropped)] = accuracy(

@@ -174,15 +174,24 @@ def known(workload: tuple[Task, ...], case: Case) -> tuple[Task, ...]:
 
 @st.composite
 def selections(draw: st.DrawFn, case: Case) -> tuple[Task, ...]:
-    """Queries about numbers."""
+    """Queries about numbers, and about leaves of hierarchies."""
     numeric = [
         name
         for name, spec in case.specs.items()
         if "hierarchy" not in spec and any(isinstance(value, int) for value in case.columns[name])
     ]
-    if not numeric or draw(st.booleans()):
-        return ()
+    leaves = [
+        (name, value)
+        for name, spec in case.specs.items()
+        if "hierarchy" in spec
+        for value in sorted({value for value in case.columns[name] if isinstance(value, str)})
+    ]
     some = []
+    if leaves and draw(st.booleans()):
+        name, leaf = draw(st.sampled_from(leaves))
+        some.append(Select(f"{name} = '{leaf}'"))
+    if not numeric or draw(st.booleans()):
+        return tuple(some)
     for name in draw(st.lists(st.sampled_from(numeric), min_size=1, max_size=2)):
         held = sorted({value for value in case.columns[name] if value is not None})
         low, high = sorted((draw(st.sampled_from(held)), draw(st.sampled_from(held))))
@@ -197,7 +206,8 @@ def test_rothko_t_makes_the_classes_of_the_memory_engine(kind: str, case: Case, 
     columns, workload = data.draw(tasks(case))
     workload = (*known(workload, case), *data.draw(selections(case)))
     encoded = encoded_with(case, columns, workload)
-    method = Mondrian(minimum_gain=data.draw(st.sampled_from([0, 0.01, 0.3])))
+    by = data.draw(st.sampled_from([{"minimum_gain": 0}, {}, {"minimum_gain": 0.3}, {"reading": "paper"}]))
+    method = Mondrian(**by)
     outline, batches = as_batches(encoded)
     job, tuples = Job(outline, case.requirements, method, workload), data.draw(st.integers(1, 12))
     chooser, wanted = job.chooser()
@@ -248,7 +258,9 @@ def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(
     if not allowed(list(range(encoded.rows))):
         return
     options = RothkoS(test=data.draw(st.sampled_from(["exact", "normal", "naive"])), alpha=0.3)
-    job, tuples = Job(outline, case.requirements, Mondrian(), workload), data.draw(st.integers(4, 12))
+    letter = data.draw(st.booleans())
+    method = Mondrian(reading="paper" if letter else "rothko")
+    job, tuples = Job(outline, case.requirements, method, workload), data.draw(st.integers(4, 12))
     tree = Tree.over(outline.lines, job.chooser()[0].first_phase(), encoded.rows)
     driver = Driver(job, tuples, 10**9)
     with store_of(kind, job, batches, tuples) as store:
@@ -262,4 +274,7 @@ def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(
         assert allowed(numbers)
         for a, line in enumerate(encoded.lines):
             codes = {i: rows[i][a] for i in numbers}
-            assert plain.allowable_cuts(line, codes, allowed, False) == []
+            if letter and not workload:
+                assert plain.cut_after_the_median(line, codes, allowed) is None
+            else:
+                assert plain.allowable_cuts(line, codes, allowed, False) == []

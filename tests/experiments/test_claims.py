@@ -10,13 +10,17 @@ import pytest
 from experiments.claims import CLAIMS, checked, table
 from experiments.findings import (
     better_everywhere,
+    better_for,
     boxes_teach_as_much,
     diluted,
+    ends_alike,
     error_falls,
+    higher_at_every_k,
     included_better,
     selection_helps,
 )
-from experiments.protocol import GUIDED, MEDIAN, gather, one_sided
+from experiments.protocol import GUIDED, MEDIAN, TDS, gather, one_sided
+from experiments.tds_findings import exact_attributes
 
 METHODS = {GUIDED: 0.9, MEDIAN: 0.7}
 NOISE = (0.01, -0.01, 0.0, 0.02)
@@ -52,6 +56,40 @@ def test_corners_of_boxes_beside_those_of_regions() -> None:
     assert boxes_teach_as_much("tree", 0.01)(found(0.005)).holds
     assert boxes_teach_as_much("tree", 0.01)(found(0.05)).holds is False
     assert boxes_teach_as_much("bayes", 0.01)(found(0.05)).holds
+
+
+def test_cuts_to_the_end_beside_the_switch() -> None:
+    def found(gap: float) -> dict[str, Any]:
+        sizes = {"to the end": {"2": [30.0, 32.0]}, "switch": {"2": [20.0, 21.0]}}
+        letter = {"accuracy": {"tree": by_method(0.2 + gap)}, "classes": sizes}
+        return {"6": {"accuracy": {"tree": by_method()}}, "letter": letter}
+
+    assert ends_alike("tree", 0.01)(found(0.005)).holds
+    assert ends_alike("tree", 0.01)(found(0.05)).holds is False
+    assert ends_alike("tree", 0.01)(found(-0.05)).holds is False
+    assert "classes: 31.0 to the end, 20.5 with the switch" in ends_alike("tree", 0.01)(found(0.0)).measured
+
+
+def test_every_classifier_that_is_named_must_be_better() -> None:
+    def found(better: float) -> dict[str, Any]:
+        small = {"accuracy": {"bayes": by_method(), "forest": by_method(better)}}
+        return {"7": {"contraceptives": small}}
+
+    bound = better_for(("bayes", "forest"), "2", 0.05, "contraceptives")
+    assert bound(found(0.2)).holds
+    assert bound(found(-0.2)).holds is False
+    assert better_for(("bayes",), "10", 0.05, "contraceptives")(found(0.2)).holds is None
+    assert higher_at_every_k("contraceptives")(found(0.2)).holds
+    worse = higher_at_every_k("contraceptives")(found(-0.2))
+    assert worse.holds is False
+    assert "forest at 0 of 2 k (not at k = 2, 4)" in worse.measured
+
+
+def test_exact_values_are_counted() -> None:
+    shown = {GUIDED: {"100": [3.0, 5.0]}, MEDIAN: {"100": [6.0, 6.0]}}
+    assert exact_attributes({"13": {"exact": shown}}).holds is None
+    assert exact_attributes({"13": {"exact": shown | {TDS: {"100": [2.0]}}}}).holds
+    assert exact_attributes({"13": {"exact": shown | {TDS: {"100": [4.5]}}}}).holds is False
 
 
 def test_less_error_is_better() -> None:

@@ -10,15 +10,10 @@ import pytest
 
 from experiments import claims, refine
 from experiments.baselines import METRICS
-from experiments.findings import (
-    above_tds_at,
-    above_tds_at_every_k,
-    above_tds_everywhere_for,
-    falls_fastest_for_tds,
-)
 from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, TDS
 from experiments.refine_baselines import GENETIC
 from experiments.refine_claims import CLAIMS, as_accurate_and_faster
+from experiments.tds_findings import above_tds_at, above_tds_at_every_k, above_tds_everywhere_for, falls_fastest_for_tds
 from tests.experiments.drawn import draw
 
 NOISE = (0.01, -0.01, 0.0, 0.02)

@@ -55,6 +55,12 @@ def test_one_trial_by_corners_of_regions() -> None:
     assert found["tree", GUIDED, "2"] > 0.8
 
 
+def test_one_trial_to_the_letter() -> None:
+    found = synthetic.classify_by_the_letter(0, 2, models=("tree",))
+    assert set(found) == {("accuracy", "tree", GUIDED, "2"), ("classes", "to the end", "2"), ("classes", "switch", "2")}
+    assert found["accuracy", "tree", GUIDED, "2"] > 0.8
+
+
 def test_several_targets_in_any_order() -> None:
     orders = [(2, 3, 4, 5, 6, 7, 9), (3, 2, 4, 5, 6, 7, 9)]
     both = synthetic.many_targets(0, orders, models=("tree",))

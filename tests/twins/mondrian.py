@@ -14,10 +14,14 @@ Median Mondrian: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 2.2, and the 
 With a workload (section 3 of the same paper) the split is chosen among all allowable ones: first the one that lowers
 the imprecision of the queries most (equation 7), when none does the one with the lowest impurity of the targets
 (equations 3 to 6), when that gains too little the median.
+
+By the ``letter`` of that paper the left side of a median cut has the values up to the median, and a line has no other
+cut; queries overlap the regions of the cuts; models cut until there is no allowable cut.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,6 +45,8 @@ from rothko.privacy import (
 )
 
 Record = tuple[int, ...]
+Region = tuple[tuple[int, int], ...]
+"""The first and the last code of each line."""
 Allowed = Callable[[list[int]], bool]
 """Whether a list of record numbers meets every requirement."""
 
@@ -50,7 +56,7 @@ class Class(NamedTuple):
 
     records: list[int]
     """Record numbers, sorted."""
-    region: tuple[tuple[int, int], ...]
+    region: Region
     """First and last code per line of the region that the cuts left it (only meaningful when strict)."""
 
 
@@ -276,6 +282,21 @@ def best_cut(line: Line, codes: dict[int, int], allowed: Allowed, relaxed: bool)
     return min(cuts, key=lambda cut: abs(2 * len(cut[0].records) - len(codes)))
 
 
+def cut_after_the_median(line: Line, codes: dict[int, int], allowed: Allowed) -> Sequence[Part] | None:
+    """To the letter: values up to the median (the lower of two) on the left, if that is allowable; missing first."""
+    cuts = allowable_cuts(line, codes, allowed, False)
+    if line.kind is Kind.TREE:
+        return cuts[0] if cuts else None
+    for cut in cuts:
+        if cut[1].begins == missing_code(line):
+            return cut
+    median = sorted(codes.values())[(len(codes) - 1) // 2]
+    for left, right in cuts:
+        if max(codes[i] for i in left.records) == median:
+            return left, right._replace(begins=median + 1)
+    return None
+
+
 # ── workload ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -366,6 +387,33 @@ def at_the_edge(
     return left, right._replace(begins=max(range(last + 1, right.begins + 1), key=lambda edge: (saves(edge), edge)))
 
 
+def saved_by_regions(
+    lines: Sequence[Line], queries: Sequence[Query], region: Region, a: int, cut: Sequence[Part]
+) -> float:
+    """The same by the regions of the node and of the parts."""
+
+    def overlaps(query: Query, box: Region) -> bool:
+        return all(low <= last and high >= first for (first, last), (low, high) in zip(query.box, box, strict=True))
+
+    hit = [query for query in queries if overlaps(query, region)]
+    boxes = zip(cut, regions_of(region, a, cut), strict=True)
+    return sum(query.weight * len(part.records) for part, box in boxes for query in hit if not overlaps(query, box))
+
+
+def wherever(line: Line, codes: dict[int, int], cut: Sequence[Part]) -> list[Sequence[Part]]:
+    """The cut between the same records at every code where it can lie, from the highest on."""
+    if line.kind is Kind.TREE or cut[1].begins == missing_code(line):
+        return [cut]
+    last = max(codes[i] for i in cut[0].records)
+    return [(cut[0], cut[1]._replace(begins=edge)) for edge in range(cut[1].begins, last, -1)]
+
+
+def regions_of(region: Region, a: int, cut: Sequence[Part]) -> list[Region]:
+    """The regions of the parts: each reaches to where the next begins."""
+    edges = [region[a][0], *(part.begins for part in cut[1:]), region[a][1] + 1]
+    return [(*region[:a], (first, after - 1), *region[a + 1 :]) for first, after in itertools.pairwise(edges)]
+
+
 def logarithm(count: int) -> int:
     """c·log₂ c in multiples of 2^−24."""
     return round(count * math.log2(count) * 2**24) if count else 0
@@ -416,30 +464,65 @@ def mondrian(
     *,
     relaxed: bool = False,
     workload: Workload | None = None,
+    letter: bool = False,
 ) -> list[Class]:
     """The classes from left to right."""
     whole = tuple((0, len(line.values) + line.missing - 1) for line in lines)
-    return list(_anonymize(lines, records, list(range(len(records))), whole, allowed, relaxed, workload))
+    return list(_anonymize(lines, records, list(range(len(records))), whole, allowed, relaxed, workload, letter))
 
 
 def _anonymize(
     lines: Sequence[Line],
     records: Sequence[Record],
     numbers: list[int],
-    region: tuple[tuple[int, int], ...],
+    region: Region,
     allowed: Allowed,
     relaxed: bool,
     workload: Workload | None,
+    letter: bool,
 ) -> Iterator[Class]:
-    chosen, workload = choose(lines, records, numbers, allowed, relaxed, workload)
+    if letter:
+        chosen, workload = choose_by_the_letter(lines, records, numbers, region, allowed, workload)
+    else:
+        chosen, workload = choose(lines, records, numbers, allowed, relaxed, workload)
     if chosen is None:
         yield Class(sorted(numbers), region)
         return
     a, cut = chosen
-    edges = [region[a][0], *(part.begins for part in cut[1:]), region[a][1] + 1]
-    for part, first, after in zip(cut, edges, edges[1:], strict=False):
-        box = (*region[:a], (first, after - 1), *region[a + 1 :])
-        yield from _anonymize(lines, records, part.records, box, allowed, relaxed, workload)
+    for part, box in zip(cut, regions_of(region, a, cut), strict=True):
+        yield from _anonymize(lines, records, part.records, box, allowed, relaxed, workload, letter)
+
+
+def choose_by_the_letter(
+    lines: Sequence[Line],
+    records: Sequence[Record],
+    numbers: list[int],
+    region: Region,
+    allowed: Allowed,
+    workload: Workload | None,
+) -> tuple[tuple[int, Sequence[Part]] | None, Workload | None]:
+    """The line and the parts of the next cut as the paper has them, and what is left of the workload for the parts."""
+    if not numbers:
+        return None, None
+    codes = [{i: records[i][a] for i in numbers} for a in range(len(lines))]
+    cuts = [(a, cut) for a, line in enumerate(lines) for cut in allowable_cuts(line, codes[a], allowed, False)]
+    if workload is not None and workload.queries:
+        everywhere = [(a, one) for a, cut in cuts for one in wherever(lines[a], codes[a], cut)]
+        good = [(saved_by_regions(lines, workload.queries, region, a, cut), a, cut) for a, cut in everywhere]
+        good = [found for found in good if found[0] > 0]
+        if good:
+            _, a, cut = min(good, key=lambda found: (-found[0], evenness(found[2])))  # stable: ties to the first
+            return (a, cut), workload
+        workload = workload._replace(queries=())
+    if workload is not None and workload.targets:
+        scored = [(score(workload.targets, a, cut), evenness(cut), a, cut) for a, cut in cuts]
+        return (min(scored, key=lambda found: found[:2])[2:] if scored else None), workload
+    widths = [Fraction(line.weight) * width(line, set(codes[a].values())) for a, line in enumerate(lines)]
+    for a in sorted(range(len(lines)), key=lambda a: -widths[a]):
+        median = cut_after_the_median(lines[a], codes[a], allowed)
+        if median is not None:
+            return (a, median), None
+    return None, None
 
 
 def choose(

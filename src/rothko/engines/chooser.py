@@ -25,6 +25,7 @@ from rothko.engines.impurity import Target
 from rothko.kernels.boxes import TINY
 from rothko.kernels.mondrian.gain import SURE
 from rothko.kernels.mondrian.nodes import GAIN, MEDIAN, SELECTION
+from rothko.methods.mondrian.problem import Region
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Statistics
 from rothko.workload.criteria import Criteria
@@ -46,6 +47,8 @@ class Chooser:
     """Whether anything but the number of records is asked."""
     crowd: Crowd | None = None
     """The people of the table, where they are counted."""
+    letter: bool = False
+    """Whether every criterion goes by the letter of the paper."""
 
     def undecided(self, group: FrequencyGroup) -> list[Spans]:
         """Line by line, the codes in parts of so few records that it must be asked how many people these are of."""
@@ -55,20 +58,21 @@ class Chooser:
         """The criterion that begins."""
         return MEDIAN if self.criteria is None else self.criteria.first_phase
 
-    def choose(self, group: FrequencyGroup, phase: int) -> Cut | None:
+    def choose(self, group: FrequencyGroup, phase: int, region: Region) -> Cut | None:
         """The cut of a node, or None where there is no allowable one."""
         values = [Values(self, line, given) for line, given in zip(self.lines, group, strict=True)]
         if values[0].records < 2 * self.least:
             return None
         if phase == SELECTION:
-            cut = self._best(values, self._savings(values), SELECTION)
+            hit = self._overlapped(values, region)
+            cut = self._best(values, self._savings(values, hit, region), SELECTION)
             if cut is not None:
-                return self._at_the_edge(values, cut)
+                return self._at_the_edge(values, cut, hit)
             assert self.criteria is not None
             phase = GAIN if len(self.criteria.targets) else MEDIAN
         if phase == GAIN:
             cut = self._most_gained(values)
-            if cut is not None:
+            if cut is not None or self.letter:
                 return cut
         return self._widest(values)
 
@@ -89,22 +93,27 @@ class Chooser:
             if len(parts_missing) and v.hold(parts_missing)[0]:
                 return v.cut_at(a, int(parts_missing[0]), MEDIAN)
             places = v.candidates()
+            if self.letter:
+                places = np.intersect1d(places, [np.searchsorted(v.before, (v.records - 1) // 2, side="right")])
             places = places[np.lexsort((places, np.abs(2 * v.before[places] - v.records)))]
             for place in v.first_that_holds(places):
-                return v.cut_at(a, place, MEDIAN)
+                cut = v.cut_at(a, place, MEDIAN)
+                return replace(cut, begins=(cut.begins[0], int(v.codes[place - 1]) + 1)) if self.letter else cut
         return None
 
     # ── Selection ───────────────────────────────────────────────────────────────────────────────
 
-    def _savings(self, values: Sequence[Values]) -> list[Floats]:
+    def _savings(self, values: Sequence[Values], hit: Ints, region: Region) -> list[Floats]:
         """By how much each candidate of each line raises the imprecision: less than 0 where it saves."""
-        c = self.criteria
+        c, found = self.criteria, []
         assert c is not None
-        hit, found = self._overlapped(values), []
         for a, v in enumerate(values):
             lows, highs, weights = c.box_low[hit, a], c.box_high[hit, a], c.weights[hit]
             if v.line.kind is Kind.TREE:
                 first, last = v.child_spans
+                if self.letter and len(first):
+                    first = np.append(region[0][a], first[1:])
+                    last = np.append(first[1:] - 1, region[1][a])
                 saved = 0.0
                 for child, size in enumerate(v.child_sizes.tolist()):
                     for q in range(len(hit)):
@@ -113,24 +122,26 @@ class Chooser:
                 found.append(np.array([-saved]))
                 continue
             saves, places = _Saves(lows, highs, weights, v.records), v.candidates()
-            found.append(-saves(v.codes[places - 1] + 1, v.codes[places], v.before[places]))
+            if self.letter:
+                found.append(-saves.by_regions(v, places))
+            else:
+                found.append(-saves(v.codes[places - 1] + 1, v.codes[places], v.before[places]))
         return found
 
-    def _overlapped(self, values: Sequence[Values]) -> Ints:
-        """The queries that a node overlaps, by the smallest box around its records."""
+    def _overlapped(self, values: Sequence[Values], region: Region) -> Ints:
+        """The queries that a node overlaps, by the smallest box around its records; to the letter by its region."""
         c = self.criteria
         assert c is not None
-        low, high = (np.array([v.span[i] for v in values]) for i in (0, 1))
+        low, high = region if self.letter else (np.array([v.span[i] for v in values]) for i in (0, 1))
         return np.flatnonzero(((high >= c.box_low) & (low <= c.box_high)).all(axis=1))
 
-    def _at_the_edge(self, values: Sequence[Values], cut: Cut) -> Cut:
+    def _at_the_edge(self, values: Sequence[Values], cut: Cut, hit: Ints) -> Cut:
         """A cut where the regions beside it save most, between the same records: there, or where a query begins."""
         c, v, a = self.criteria, values[cut.line], cut.line
         assert c is not None
         if v.line.kind is Kind.TREE or cut.begins[1] == v.line.missing_code:
             return cut
         last, first = int(v.codes[np.searchsorted(v.codes, cut.begins[1]) - 1]), cut.begins[1]
-        hit = self._overlapped(values)
         lows = c.box_low[hit, a]
         edges = np.append(first, np.unique(lows[(lows > last) & (lows < first)])[::-1])
         saves = _Saves(lows, c.box_high[hit, a], c.weights[hit], v.records)
@@ -187,10 +198,10 @@ class Chooser:
                     continue
                 seen = target.scores(v) if not looked_at else seen + target.scores(v)
                 looked_at = True
-            scores.append(seen + unseen if looked_at else np.full(len(seen), np.inf))
+            scores.append(seen + unseen if looked_at or self.letter else np.full(len(seen), np.inf))
         cut = self._best(values, scores, GAIN, bound=np.inf)
-        if cut is None:
-            return None
+        if cut is None or self.letter:
+            return cut
         v = values[cut.line]
         place = 0 if v.line.kind is Kind.TREE else int(np.searchsorted(v.codes[v.candidates()], cut.begins[1]))
         gain = whole - float(scores[cut.line][place])
@@ -212,6 +223,19 @@ class _Saves:
         below, above = np.searchsorted(self._lows, after), np.searchsorted(self._highs, begins)
         saved: Floats = self._from_low[below] * left + self._to_high[above] * (self._records - left)
         return saved
+
+    def by_regions(self, v: Values, places: Ints) -> Floats:
+        """What the cut before each value saves at most, wherever between it and the value before it lies."""
+        codes, left = v.codes.astype(np.int64), v.before
+        most = self(codes[places], codes[places], left[places])
+        edges = np.unique(self._lows)
+        between = np.searchsorted(codes, edges)
+        inside = np.isin(between, places)
+        edges, between = edges[inside], between[inside]
+        there = (codes[between] != edges) & (codes[between] != v.line.missing_code)
+        edges, between = edges[there], between[there]
+        np.maximum.at(most, np.searchsorted(places, between), self(edges, edges, left[between]))
+        return most
 
 
 def _width(line: Line, low: int, high: int) -> float:

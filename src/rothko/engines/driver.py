@@ -17,6 +17,7 @@ from rothko.engines.frequency import Wanted
 from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.store import Finished, Job, Store
 from rothko.engines.tree import Tree
+from rothko.methods.mondrian.problem import Region
 from rothko.privacy.statistics import Statistics
 from rothko.progress import Progress, silent
 
@@ -57,7 +58,7 @@ class Counter(Protocol):
         """The nodes with their frequency groups."""
         ...
 
-    def choose(self, group: FrequencyGroup, phase: int) -> Cut | None:
+    def choose(self, group: FrequencyGroup, phase: int, region: Region) -> Cut | None:
         """The best cut of a node that is allowable, with the records of its parts; None where there is none."""
         ...
 
@@ -90,7 +91,7 @@ def grow(top: Tree, counter: Counter) -> set[int]:
     while active and counter.fits(top, active):
         below: list[int] = []
         for node, group in counter.groups(top, active):
-            cut = counter.choose(group, top.phase[node])
+            cut = counter.choose(group, top.phase[node], (top.low[node], top.high[node]))
             if cut is None:
                 uncut.add(node)
             else:

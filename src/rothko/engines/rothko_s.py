@@ -31,6 +31,7 @@ from rothko.engines.options import RothkoS
 from rothko.engines.rothko_t import Exhaustive
 from rothko.engines.store import Job, Store
 from rothko.engines.tree import Tree
+from rothko.methods.mondrian.problem import Region
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Statistics
 
@@ -99,9 +100,9 @@ class Sample:
                     ],
                 )
 
-    def choose(self, group: FrequencyGroup, phase: int) -> Cut | None:
+    def choose(self, group: FrequencyGroup, phase: int, region: Region) -> Cut | None:
         """The best cut of which the sample gives confidence that it is allowable, with the expected records."""
-        cut = self._chooser.choose(group, phase)
+        cut = self._chooser.choose(group, phase, region)
         if cut is None:
             return None
         self._counters.grown += 1

@@ -23,6 +23,7 @@ from rothko.engines.frequency_set import FrequencyGroup
 from rothko.engines.store import Store
 from rothko.engines.tree import Tree
 from rothko.errors import InputError
+from rothko.methods.mondrian.problem import Region
 from rothko.mistakes import said
 from rothko.privacy.statistics import Statistics
 
@@ -61,9 +62,9 @@ class AllRecords:
         ]
         return zip(nodes, with_people, strict=True)
 
-    def choose(self, group: FrequencyGroup, phase: int) -> Cut | None:
+    def choose(self, group: FrequencyGroup, phase: int, region: Region) -> Cut | None:
         """The best cut that is allowable by definition."""
-        return self.chooser.choose(group, phase)
+        return self.chooser.choose(group, phase, region)
 
 
 class Exhaustive:

@@ -132,6 +132,7 @@ class Job:
             allowed=exactly(self.requirements),
             checks=any(r.column is not None or r.owner is not None for r in self.requirements),
             crowd=self.crowd(),
+            letter=self.method.by_the_letter,
         )
         wanted = Wanted.by(self.outline.domains, self.requirements, found, targets, owner=self.outline.owner)
         return chooser, wanted
@@ -148,7 +149,12 @@ class Job:
         """Go on in memory with the records of a leaf."""
         encoded = self.outline.encoded(coded)
         partition = self.method.partition(
-            encoded, self.requirements, workload=self.workload, phase=tree.phase[node], threads=self.threads
+            encoded,
+            self.requirements,
+            workload=self.workload,
+            phase=tree.phase[node],
+            region=(tree.low[node], tree.high[node]),
+            threads=self.threads,
         )
         assert isinstance(partition, TreeClasses)
         return Part(encoded, partition.within(tree.low[node], tree.high[node]), coded.kept, node)

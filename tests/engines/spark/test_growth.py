@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +21,16 @@ from tests.strategies.tables import Case, cases, unhurried
 from tests.twins.spark_cluster import PlainCluster, PlainFrame, spread
 
 
-def grown(case: Case, engine: Spark, *, parts: int, seed: int, workload: Any = ()) -> tuple[Grown, PlainFrame]:
+def grown(
+    case: Case, engine: Spark, *, parts: int, seed: int, workload: Any = (), method: Mondrian | None = None
+) -> tuple[Grown, PlainFrame]:
     specs = {name: {"role": "quasi-identifier", **spec} for name, spec in case.specs.items()}
     others = {name: {"role": "sensitive"} for name in case.columns if name not in case.specs}
     policy = Policy(
-        columns={**specs, **others, "record": {"role": "keep"}}, privacy=case.requirements, workload=workload
+        columns={**specs, **others, "record": {"role": "keep"}},
+        privacy=case.requirements,
+        workload=workload,
+        method=method or Mondrian(),
     )
     numbered = pa.table({**case.columns, "record": np.arange(len(next(iter(case.columns.values()))))})
     frame = spread(numbered, parts, seed)
@@ -55,12 +60,14 @@ def _finished(found: Grown, some: Coded, node: int) -> set[frozenset[int]]:
 
 
 @unhurried
-@given(cases(), st.integers(1, 5), st.integers(0, 99), st.integers(1, 20))
-def test_rothko_t_makes_the_classes_of_the_memory_engine(case: Case, parts: int, seed: int, fits: int) -> None:
-    encoded = case.encoded()
-    in_memory = Mondrian().partition(encoded, case.requirements)
+@given(cases(), st.integers(1, 5), st.integers(0, 99), st.integers(1, 20), st.sampled_from(["rothko", "paper"]))
+def test_rothko_t_makes_the_classes_of_the_memory_engine(
+    case: Case, parts: int, seed: int, fits: int, reading: Literal["rothko", "paper"]
+) -> None:
+    encoded, method = case.encoded(), Mondrian(reading=reading)
+    in_memory = method.partition(encoded, case.requirements)
     assert isinstance(in_memory, TreeClasses)
-    found, frame = grown(case, Spark(records_at_once=fits), parts=parts, seed=seed)
+    found, frame = grown(case, Spark(records_at_once=fits), parts=parts, seed=seed, method=method)
     assert classes_of(found, frame) == classes_in_memory(in_memory)
 
 

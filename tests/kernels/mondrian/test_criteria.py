@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -62,10 +63,31 @@ def test_models_equal_their_plain_twin(relaxed: bool, case: Case, data: st.DataO
 
 @given(case=cases(), data=st.data())
 @unhurried
-def test_queries_equal_their_plain_twin(case: Case, data: st.DataObject) -> None:
+def test_the_letter_of_models_equals_its_plain_twin_and_leaves_no_cut(case: Case, data: st.DataObject) -> None:
+    columns, workload = data.draw(tasks(case))
+    if not workload:
+        return
+    encoded = encoded_with(case, columns, workload)
+    rows, allowed = records(encoded), case.allowed()
+    method = Mondrian(reading="paper")
+    arrays, table = method.problem(encoded, case.requirements, workload)
+    expected = plain.mondrian(encoded.lines, rows, allowed, workload=as_plain(arrays, table), letter=True)
+    for threads in (1, 2):
+        result = method.partition(encoded, case.requirements, workload=workload, threads=threads)
+        assert classes(result) == [c.records for c in expected]
+        assert regions(result) == [c.region for c in expected]
+    for numbers in classes(result):
+        for a, line in enumerate(encoded.lines):
+            assert plain.allowable_cuts(line, {i: rows[i][a] for i in numbers}, allowed, False) == []
+
+
+@pytest.mark.parametrize("reading", ["rothko", "paper"])
+@given(case=cases(), data=st.data())
+@unhurried
+def test_queries_equal_their_plain_twin(reading: Literal["rothko", "paper"], case: Case, data: st.DataObject) -> None:
     columns, workload = data.draw(tasks(case))
     encoded = encoded_with(case, columns, workload)
-    arrays, table = Mondrian().problem(encoded, case.requirements, workload)
+    arrays, table = Mondrian(reading=reading).problem(encoded, case.requirements, workload)
     random_boxes = np.array(
         data.draw(
             st.lists(
@@ -97,7 +119,8 @@ def _check_queries(
         none if arrays.criteria is None else replace(arrays.criteria, box_low=low, box_high=high, weights=weights)
     )
     arrays = replace(arrays, criteria=criteria)
-    expected = plain.mondrian(encoded.lines, records(encoded), case.allowed(), workload=as_plain(arrays, table))
+    workload = as_plain(arrays, table)
+    expected = plain.mondrian(encoded.lines, records(encoded), case.allowed(), workload=workload, letter=arrays.letter)
     nodes, _, _ = grow_tree(table, arrays, arrays.first_phase, 1, lambda _: None)
     leaves = nodes[nodes[:, ATTRIBUTE] == LEAF]
     starts = [*sorted(leaves[:, START].tolist()), encoded.rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded
+from rothko.errors import PolicyError
 from rothko.methods import Mondrian
 from rothko.methods.classes import Classes, LocalClasses
 from rothko.privacy import DistinctLDiversity, KAnonymity, Requirement
@@ -64,6 +66,42 @@ def test_the_classes_are_a_partition_that_holds_and_cannot_be_cut_further(relaxe
             assert plain.allowable_cuts(line, codes, allowed, relaxed) == [], "no allowable cut is left"
         if allowed(list(range(len(rows)))):
             assert allowed(numbers), "every requirement holds"
+
+
+@given(case=cases())
+@unhurried
+def test_the_letter_equals_its_plain_twin_and_leaves_no_cut_that_it_allows(case: Case) -> None:
+    encoded = case.encoded()
+    rows, allowed = records(encoded), case.allowed()
+    expected = plain.mondrian(encoded.lines, rows, allowed, letter=True)
+    for threads in (1, 2):
+        result = Mondrian(reading="paper").partition(encoded, case.requirements, threads=threads)
+        assert classes(result) == [c.records for c in expected]
+        assert regions(result) == [c.region for c in expected]
+    for numbers in classes(result):
+        for a, line in enumerate(encoded.lines):
+            codes = {i: rows[i][a] for i in numbers}
+            assert plain.cut_after_the_median(line, codes, allowed) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"reading": "letter"}, "rothko or paper, not 'letter'"),
+        ({"reading": "paper", "minimum_gain": 0}, r"minimum_gain \(0\) has no meaning with reading: paper"),
+        ({"reading": "paper", "relaxed": True}, "set relaxed: false, or remove reading"),
+    ],
+)
+def test_options_that_do_not_go_with_the_letter_are_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(PolicyError, match=told):
+        Mondrian(**options)
+
+
+def test_the_letter_cuts_after_the_median_or_not_at_all() -> None:
+    """Two of ten records are 1: the median is 2, after which there is nothing; ours takes the nearer end of its run."""
+    case = Case({"q": [1, 1, *[2] * 8]}, {"q": {}}, (KAnonymity(k=2),))
+    assert Mondrian().partition(case.encoded(), case.requirements).sizes.tolist() == [2, 8]
+    assert Mondrian(reading="paper").partition(case.encoded(), case.requirements).sizes.tolist() == [10]
 
 
 @given(case=cases(), data=st.data())

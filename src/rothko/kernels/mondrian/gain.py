@@ -10,6 +10,9 @@ value by value (a frequency group); otherwise, and where all candidates are aske
 sorted by radix.
 
 Equal scores: the more even cut, then the attribute that comes first, then the lower code.
+
+To the letter a node is cut until there is no allowable cut, whatever it gains. Then cuts of lines that no model looks
+at compete as well: they leave the impurity as it is.
 """
 
 from __future__ import annotations
@@ -193,10 +196,11 @@ def _walk_sorted(order, start, t, targets, good, first, work):
 
 
 @linked
-def _best_of_line(table, a, start, end, low, high, least, checked, rules, histograms, targets, work):
+def _best_of_line(table, a, start, end, low, high, least, checked, letter, rules, histograms, targets, work):
     """The best candidate of an ordered or nominal line: (score, records on the left, cut); 0 records if there is none.
 
-    Of a line that a target's model does not look at, no cut changes what the model sees.
+    Of a line that a target's model does not look at, no cut changes what the model sees: such cuts are candidates to
+    the letter alone.
     """
     score, before = work.score, work.before
     n = np.int64(end - start)
@@ -209,12 +213,12 @@ def _best_of_line(table, a, start, end, low, high, least, checked, rules, histog
                 width, (targets.spec[t, LABELS] if targets.spec[t, KIND] == LABEL else 1) * targets.spec[t, GROUPS] + 1
             )
     best, best_left, best_cut = np.inf, np.int64(0), np.int64(0)
-    if width == 0:
+    if width == 0 and not letter:
         return best, best_left, best_cut
     size = high - low + 1
     first = True
     alone = not checked and targets.spec.shape[0] == 1 and targets.spec[0, GROUPS] == 1 and work.by_group[0, 0] == n
-    if alone and size <= FEW * n:
+    if alone and width > 0 and size <= FEW * n:
         if targets.spec[0, KIND] == LABEL and targets.spec[0, LABELS] == 2:
             return _best_of_two_labels(
                 table, a, start, end, low, size, least, work.cells, work.counts[0, 1], targets.factors[0],
@@ -225,7 +229,7 @@ def _best_of_line(table, a, start, end, low, high, least, checked, rules, histog
                 table, a, start, end, low, size, least, work.values, work.sums[0, 0], targets.factors[0],
                 work.frequency, work.sums_by_value,
             )  # fmt: skip
-    if not checked and size * width <= FEW * n:
+    if not checked and 0 < size * width <= FEW * n:
         for t in range(targets.spec.shape[0]):
             if targets.features[t, a] == 1:
                 _count_values(table, a, start, end, low, size, t, targets, first, work)
@@ -245,6 +249,8 @@ def _best_of_line(table, a, start, end, low, high, least, checked, rules, histog
         if targets.features[t, a] == 1:
             _walk_sorted(order, start, t, targets, good, first, work)
             first = False
+    if first:
+        score[:n] = 0.0
     for p in range(least, n - least + 1):
         if good[p] == 1 and (score[p] < best or (score[p] == best and abs(2 * p - n) < abs(2 * best_left - n))):
             best, best_left, best_cut = score[p], p, np.int64(table[a, order[p]])
@@ -299,7 +305,7 @@ def _score_children(start, count, a, room, targets, work):
 
 
 @linked
-def choose(table, start, end, low, high, node, lines, least, rules, room, targets, work):
+def choose(table, start, end, low, high, node, letter, lines, least, rules, room, targets, work):
     """The allowable cut with the lowest score: (line or −1, records on the left, cut, gain for each record).
 
     Where there is nothing to gain, the gain is 0 and the cut may be any.
@@ -312,7 +318,7 @@ def choose(table, start, end, low, high, node, lines, least, rules, room, target
         return np.int64(-1), none, none, 0.0
     n = np.int64(end - start)
     whole = score_node(table, start, end, targets, work)
-    if whole == 0.0 and targets.numbers.size == 0:
+    if whole == 0.0 and targets.numbers.size == 0 and not letter:
         return none, none, none, 0.0  # one label everywhere: any cut is as good, none is looked for
     for checked in range(2):
         best, best_line, best_left, best_cut = np.inf, np.int64(-1), none, none
@@ -333,8 +339,9 @@ def choose(table, start, end, low, high, node, lines, least, rules, room, target
                 score = _score_children(start, count, a, room, targets, work)
             else:
                 score, left, cut = _best_of_line(
-                    table, a, start, end, bottom, top, least, checked == 1, rules, room.histograms, targets, work
-                )
+                    table, a, start, end, bottom, top, least, checked == 1, letter, rules, room.histograms,
+                    targets, work,
+                )  # fmt: skip
                 if left == 0:
                     continue
                 uneven = abs(2 * left - n)

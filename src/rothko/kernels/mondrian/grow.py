@@ -8,7 +8,7 @@ records are moved (:mod:`~rothko.kernels.mondrian.arrange`). The loop here takes
 
 Criteria take over from each other: a node is cut for the queries until that saves nothing more, then
 for the models until a cut gains less than ``minimum_gain``, then at the median. The parts of a
-node go on with the criterion that cut it.
+node go on with the criterion that cut it. To the letter of the paper, the models go on until there is no allowable cut.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _extremes(table, a, start, end):
 
 
 @compiled
-def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxed, criteria, most_cuts):
+def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxed, letter, around, criteria, most_cuts):
     """Cut the records ``begin … stop`` until no allowable cut is left, or ``most_cuts`` were made.
 
     Parameters
@@ -76,6 +76,10 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
         Requirements about sensitive values, see :mod:`rothko.kernels.rules`; None for none.
     relaxed
         Whether a median may part records with equal codes.
+    letter
+        Whether every criterion goes by the letter of the paper.
+    around
+        The region of the records, int32 (2, d): its first and its last codes.
     criteria
         None for the median alone, or a tuple: :class:`~rothko.kernels.mondrian.target_cells.Targets` or None,
         :class:`~rothko.kernels.mondrian.selection.Queries` or None, the least gain, and whether to go on with the
@@ -120,7 +124,9 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
         now = np.int64(nodes[node, PHASE])
         if criteria is not None:
             if now == SELECTION:
-                a, left, cut = choose_selection(table, start, end, low, high, node, lines, least, rules, room, queries)
+                a, left, cut = choose_selection(
+                    table, start, end, low, high, node, nodes, around, letter, lines, least, rules, room, queries
+                )
                 if a < 0:
                     now = np.int64(MEDIAN if targets is None else GAIN)
             if now == GAIN:
@@ -128,17 +134,17 @@ def grow(table, begin, stop, phase, maps, maps_from, lines, least, rules, relaxe
                     if lines.spec[b, 0] != TREE and high[node, b] - low[node, b] >= SPARSE * np.int64(end - start):
                         maps, filled = rank_anew(table, b, start, end, node, low, high, maps, maps_at, filled)
                 a, left, cut, gained = choose_gain(
-                    table, start, end, low, high, node, lines, least, rules, room, targets, work
+                    table, start, end, low, high, node, letter, lines, least, rules, room, targets, work
                 )
-                if a < 0 and all_seen:
+                if a < 0 and (all_seen or letter):
                     continue
-                if a < 0 or gained <= 0.0 or gained < minimum_gain:
+                if a < 0 or ((gained <= 0.0 or gained < minimum_gain) and not letter):
                     if not then_median:
                         continue
                     a, now = np.int64(-1), np.int64(MEDIAN)
         if now == MEDIAN:
             a, left, cut, ties = choose_median(
-                table, start, end, low, high, node, maps, maps_at, lines, least, relaxed, rules, room
+                table, start, end, low, high, node, maps, maps_at, lines, least, relaxed, letter, rules, room
             )
         if a < 0:
             continue

@@ -1,6 +1,8 @@
 """The Median criterion: the widest attribute, cut at its median.
 
-Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 2.2.
+Paper: LeFevre, DeWitt, Ramakrishnan, TODS 2008, section 2.2. To the letter, the left side has the values up to the
+median (of an even number of records the lower one), and a line has no other cut. Ours takes the nearer end of the
+median's run, and where requirements about sensitive values do not hold there, looks for another place.
 """
 
 from __future__ import annotations
@@ -75,11 +77,24 @@ def _scan(table, a, start, end, low, high, least, relaxed, rules, histograms):
 
 
 @linked
-def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, room):
+def _cut_after_median(table, a, start, end, low, high, least, rules, room):
+    """The cut after the median, or 0 records on the left where it is not allowable."""
+    n, none = np.int64(end - start), np.int64(0)
+    median, below, equal = _select(table, a, start, end, low, high, (n - 1) // 2, room.counts)
+    left, cut = below + equal, median + 1
+    if left < least or n - left < least:
+        return none, none, none
+    if not sides_hold(table, a, start, end, left, cut, none, least, rules, room.histograms):
+        return none, none, none
+    return left, cut, none
+
+
+@linked
+def cut_line(table, a, start, end, low, high, missing, least, relaxed, letter, rules, room):
     """The allowable cut of an ordered or nominal line: (records on the left, cut, equal codes that go left).
 
     Missing is split from present where that is allowable, since together they publish nothing;
-    otherwise the cut nearest the median.
+    otherwise the cut nearest the median, or to the ``letter`` the one after it.
     """
     n = np.int64(end - start)
     none = np.int64(0)  # a number of its own type: a plain 0 is another, for which all below is compiled again
@@ -93,6 +108,8 @@ def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, ro
             and sides_hold(table, a, start, end, left, high, none, least, rules, room.histograms)
         ):
             return left, high, none
+    if letter:
+        return _cut_after_median(table, a, start, end, low, high, least, rules, room)
     median, below, equal = _select(table, a, start, end, low, high, n // 2, room.counts)
     if relaxed:
         left, cut, ties = n // 2, median, n // 2 - below
@@ -114,7 +131,7 @@ def cut_line(table, a, start, end, low, high, missing, least, relaxed, rules, ro
 
 
 @linked
-def choose(table, start, end, low, high, node, maps, maps_at, lines, least, relaxed, rules, room):
+def choose(table, start, end, low, high, node, maps, maps_at, lines, least, relaxed, letter, rules, room):
     """The widest attribute that can be cut: (line or −1, records on the left, cut, equal codes that go left)."""
     none, width = np.int64(0), room.width
     for a in range(lines.spec.shape[0]):
@@ -133,6 +150,6 @@ def choose(table, start, end, low, high, node, maps, maps_at, lines, least, rela
                 return a, none, none, none
         else:
             missing = top if code_of(maps, maps_at, node, a, top) == lines.spec[a, 2] else np.int64(-1)
-            left, cut, ties = cut_line(table, a, start, end, bottom, top, missing, least, relaxed, rules, room)
+            left, cut, ties = cut_line(table, a, start, end, bottom, top, missing, least, relaxed, letter, rules, room)
             if left > 0:
                 return a, left, cut, ties

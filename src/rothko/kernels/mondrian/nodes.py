@@ -95,6 +95,22 @@ def code_of(maps, maps_at, node, a, rank):
     return np.int64(rank) if maps_at[node, a] < 0 else np.int64(maps[maps_at[node, a] + rank])
 
 
+@linked
+def region_of(nodes, node, around):
+    """The region that the cuts above a node left it: first and last codes, given those of the root (``around``)."""
+    low, high = around[0].copy(), around[1].copy()
+    part = np.int64(node)
+    while nodes[part, PARENT] >= 0:
+        parent = np.int64(nodes[part, PARENT])
+        a, first = nodes[parent, ATTRIBUTE], nodes[parent, CHILD]
+        if part > first:
+            low[a] = max(low[a], nodes[part, BEGINS])
+        if part + 1 < first + nodes[parent, CHILDREN]:
+            high[a] = min(high[a], nodes[part + 1, BEGINS] - 1)
+        part = parent
+    return low, high
+
+
 @compiled
 def regions(attribute, begins, child, children, root_low, root_high):
     """The region of each node on the lines, given that of the root: first and last code per attribute.

@@ -8,6 +8,8 @@ Overlap is judged on the smallest boxes around the records, which are what a rel
 regions of the cuts, which are larger: a query never returns more for it. Between the codes of two records a cut may lie
 anywhere; it lies where the regions beside it save most, too: at the edge of a query.
 
+To the letter, overlap is judged on the regions: those of the node, and of the parts wherever a cut may lie.
+
 Equal savings: the more even cut, then the attribute that comes first, then the lower code.
 """
 
@@ -22,6 +24,7 @@ from rothko.kernels import linked
 from rothko.kernels.boxes import TREE, children_between
 from rothko.kernels.mondrian.allowed import children_hold, keep_good
 from rothko.kernels.mondrian.arrange import sorted_along
+from rothko.kernels.mondrian.nodes import region_of
 from rothko.kernels.order import order_of
 
 
@@ -35,15 +38,15 @@ class Queries(NamedTuple):
 
 
 @linked
-def _overlapped(low, high, node, queries):
-    """The queries that a node overlaps."""
+def _overlapped(low, high, queries):
+    """The queries that a box overlaps."""
     box_low, box_high = queries.low, queries.high
     found = np.empty(box_low.shape[0], dtype=np.int64)
     count = 0
     for q in range(box_low.shape[0]):
         overlaps = True
-        for a in range(low.shape[1]):
-            if high[node, a] < box_low[q, a] or low[node, a] > box_high[q, a]:
+        for a in range(low.size):
+            if high[a] < box_low[q, a] or low[a] > box_high[q, a]:
                 overlaps = False
         if overlaps:
             found[count] = q
@@ -68,7 +71,7 @@ def _weights_along(edges, weights, queries, rising):
 
 @linked
 def _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high):
-    """What the best good position of a line saves, and the position."""
+    """What the best good position of a line saves by the smallest boxes, and the position."""
     n = order.size
     best, best_left = 0.0, np.int64(0)
     below, above = 0, 0  # queries that begin at or before the left side's last code; that end before the right side
@@ -87,20 +90,38 @@ def _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high):
 
 
 @linked
-def _edge(last, first, left, n, lows, from_low, highs, to_high):
+def _best_by_regions(table, a, order, least, good, missing, lows, from_low, highs, to_high):
+    """What the best good position of a line saves by the regions beside it, and the position."""
+    n = order.size
+    best, best_left = 0.0, np.int64(0)
+    for p in range(least, n - least + 1):
+        if good[p] == 0:
+            continue
+        last, first = np.int64(table[a, order[p - 1]]), np.int64(table[a, order[p]])
+        _, saved = _edge(last, first, missing, np.int64(p), n, lows, from_low, highs, to_high)
+        if saved > best or (saved > 0.0 and saved == best and abs(2 * p - n) < abs(2 * best_left - n)):
+            best, best_left = saved, np.int64(p)
+    return best, best_left
+
+
+@linked
+def _edge(last, first, missing, left, n, lows, from_low, highs, to_high):
     """Where to cut between the last code on the left and the first one on the right: where the regions save most.
 
-    It is the first code of the right region: that of the record, or where a query begins; of equals the highest.
+    It is the first code of the right region: that of the record, or where a query begins; of equals the highest. What
+    is missing has a region of its own. Returns what the regions save, too.
     """
     below, above = np.searchsorted(lows, first), np.searchsorted(highs, first)
     cut, best = first, from_low[below] * left + to_high[above] * (n - left)
+    if first == missing:
+        return cut, best
     while below > 0 and lows[below - 1] > last:
         edge = lows[below - 1]
         below, above = np.searchsorted(lows, edge), np.searchsorted(highs, edge)
         saved = from_low[below] * left + to_high[above] * (n - left)
         if saved > best:
             cut, best = edge, saved
-    return cut
+    return cut, best
 
 
 @linked
@@ -115,14 +136,36 @@ def _saved_by_children(tree, first, count, sizes, a, queries, hit):
 
 
 @linked
-def choose(table, start, end, low, high, node, lines, least, rules, room, queries):
+def _saved_by_regions(tree, first, count, sizes, a, queries, hit, low, high):
+    """The same by the regions of the children that have records, which share the codes ``low … high``."""
+    saved = 0.0
+    begins, here = low, np.int64(-1)
+    for c in range(count + 1):
+        if c < count and sizes[c] == 0:
+            continue
+        last = tree[first + c, 1] - 1 if c < count else high
+        for i in range(hit.size if here >= 0 else 0):
+            q = hit[i]
+            if last < queries.low[q, a] or begins > queries.high[q, a]:
+                saved += queries.weights[q] * sizes[here]
+        if here >= 0:
+            begins = last + 1
+        here = np.int64(c)
+    return saved
+
+
+@linked
+def choose(table, start, end, low, high, node, nodes, around, letter, lines, least, rules, room, queries):
     """The allowable cut that lowers the imprecision most: (line or −1, records on the left, cut)."""
     if queries is None:
         return np.int64(-1), np.int64(0), np.int64(0)
     n = np.int64(end - start)
     best, best_line, best_left, best_cut = 0.0, np.int64(-1), np.int64(0), np.int64(0)
     evenness = n
-    hit = _overlapped(low, high, node, queries)
+    region_low, region_high = low[node], high[node]
+    if letter:
+        region_low, region_high = region_of(nodes, node, around)
+    hit = _overlapped(region_low, region_high, queries)
     for a in range(lines.spec.shape[0]):
         bottom, top = np.int64(low[node, a]), np.int64(high[node, a])
         lows, highs = np.empty(hit.size, dtype=np.int64), np.empty(hit.size, dtype=np.int64)
@@ -137,7 +180,11 @@ def choose(table, start, end, low, high, node, lines, least, rules, room, querie
             first, count = children_between(lines, a, bottom, top)
             if not children_hold(table, a, start, end, first, count, lines.tree, least, rules, room, True):
                 continue
-            saved = _saved_by_children(lines.tree, first, count, room.sizes, a, queries, hit)
+            if letter:
+                ends = np.int64(region_low[a]), np.int64(region_high[a])
+                saved = _saved_by_regions(lines.tree, first, count, room.sizes, a, queries, hit, *ends)
+            else:
+                saved = _saved_by_children(lines.tree, first, count, room.sizes, a, queries, hit)
             largest = np.int64(0)
             for c in range(count):
                 largest = max(largest, room.sizes[c])
@@ -149,12 +196,14 @@ def choose(table, start, end, low, high, node, lines, least, rules, room, querie
                 continue
             lows, from_low = _weights_along(lows, queries.weights, hit, False)
             highs, to_high = _weights_along(highs, queries.weights, hit, True)
-            saved, left = _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high)
+            missing = np.int64(lines.spec[a, 2])
+            if letter:
+                saved, left = _best_by_regions(table, a, order, least, good, missing, lows, from_low, highs, to_high)
+            else:
+                saved, left = _best_of_line(table, a, order, least, good, lows, from_low, highs, to_high)
             if left > 0:
-                cut = np.int64(table[a, order[left]])
-                if cut != lines.spec[a, 2]:  # what is missing has a region of its own
-                    last = np.int64(table[a, order[left - 1]])
-                    cut = _edge(last, cut, left, n, lows, from_low, highs, to_high)
+                last, cut = np.int64(table[a, order[left - 1]]), np.int64(table[a, order[left]])
+                cut, _ = _edge(last, cut, missing, left, n, lows, from_low, highs, to_high)
             uneven = abs(2 * left - n)
         if saved > best or (saved > 0.0 and saved == best and uneven < evenness):
             best, best_line, best_left, best_cut, evenness = saved, np.int64(a), left, cut, uneven

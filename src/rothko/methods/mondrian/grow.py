@@ -9,6 +9,7 @@ of threads: each subtree works on its own range of the table.
 from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,36 +67,53 @@ def grow_tree(
 ) -> tuple[Nodes, ...]:
     """Grow the whole tree: cut large nodes one at a time, small ones to the end, side by side."""
     from rothko.kernels.mondrian.grow import grow
-    from rothko.kernels.mondrian.nodes import ATTRIBUTE, END, LEAF, PENDING, PHASE, START
+    from rothko.kernels.mondrian.nodes import (
+        ATTRIBUTE,
+        BEGINS,
+        CHILD,
+        CHILDREN,
+        END,
+        LEAF,
+        PENDING,
+        PHASE,
+        START,
+        regions,
+    )
 
-    arguments = arrays.arguments()
     rows = table.shape[1]
     large = max(rows // (SUBTREES_PER_THREAD * threads), 20_000)
 
-    def step(begin: int, end: int, phase: int, maps: NDArray[np.int32], maps_from: NDArray[np.int32]) -> Grown:
+    def step(
+        begin: int, end: int, phase: int, maps: NDArray[np.int32], maps_from: NDArray[np.int32], around: Problem
+    ) -> Grown:
         most_cuts = 1 if threads > 1 and end - begin > large else np.iinfo(np.int64).max
-        grown: Grown = grow(table, begin, end, phase, maps, maps_from, *arguments, most_cuts)
+        grown: Grown = grow(table, begin, end, phase, maps, maps_from, *around.arguments(), most_cuts)
         return grown
 
     no_maps = np.empty(0, dtype=np.int32), np.full(len(arrays.lines.spec), -1, dtype=np.int32)
     if threads == 1:
-        nodes, low, high, _, _ = step(0, rows, phase, *no_maps)
+        nodes, low, high, _, _ = step(0, rows, phase, *no_maps, arrays)
         progress(rows)
         return nodes, low, high
     steps: dict[tuple[int, int], Grown] = {}
     with ThreadPoolExecutor(threads) as pool:
-        whole = pool.submit(step, 0, rows, phase, *no_maps)
-        running: dict[Future[Grown], tuple[int, int]] = {whole: (0, rows)}
+        whole = pool.submit(step, 0, rows, phase, *no_maps, arrays)
+        running: dict[Future[Grown], tuple[tuple[int, int], Problem]] = {whole: ((0, rows), arrays)}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
-                span = running.pop(done)
+                span, around = running.pop(done)
                 steps[span] = done.result()
                 nodes, _, _, maps, maps_at = steps[span]
                 ended = nodes[nodes[:, ATTRIBUTE] == LEAF]
                 progress(int(np.sum(ended[:, END] - ended[:, START])))
-                for i in np.flatnonzero(nodes[:, ATTRIBUTE] == PENDING):
+                pending = np.flatnonzero(nodes[:, ATTRIBUTE] == PENDING)
+                if len(pending):
+                    low, high = regions(*nodes[:, [ATTRIBUTE, BEGINS, CHILD, CHILDREN]].T.copy(), *around.around)
+                for i in pending:
                     span = int(nodes[i, START]), int(nodes[i, END])
-                    running[pool.submit(step, *span, int(nodes[i, PHASE]), maps, maps_at[i])] = span
+                    part = replace(around, around=np.stack((low[i], high[i])))
+                    later = pool.submit(step, *span, int(nodes[i, PHASE]), maps, maps_at[i], part)
+                    running[later] = span, part
     return _join(steps)
 
 

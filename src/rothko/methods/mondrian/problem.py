@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rothko.kernels.rules import Rules
 
 
+Region = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""The first and the last codes that the cuts above leave to some records."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """The arrays that the kernel takes beside the table; see :func:`rothko.kernels.mondrian.grow.grow`."""
@@ -28,6 +32,10 @@ class Problem:
     least: int
     rules: Rules
     relaxed: bool
+    letter: bool
+    """Whether every criterion goes by the letter of the paper."""
+    around: NDArray[np.int32]
+    """The region of the records: its first and its last codes."""
     criteria: Criteria | None
 
     @property
@@ -40,7 +48,7 @@ class Problem:
     def arguments(self) -> tuple[Any, ...]:
         """The arrays in the order in which the kernel takes them."""
         chosen = None if self.criteria is None else self.criteria.arguments()
-        return (self.lines, self.least, self.rules.asked, self.relaxed, chosen)
+        return (self.lines, self.least, self.rules.asked, self.relaxed, self.letter, self.around, chosen)
 
 
 def problem(
@@ -52,13 +60,19 @@ def problem(
     minimum_gain: float = 0.0,
     then_median: bool = True,
     relaxed: bool = False,
+    letter: bool = False,
+    region: Region | None = None,
 ) -> tuple[Problem, NDArray[np.int32]]:
     """Lay out lines, requirements and workload for the kernel, with the table that it reorders.
 
     The table has a row per column: codes, record numbers, and the codes that a rule or a target needs. For ``groups``
-    and ``then_median`` see :func:`rothko.workload.criteria.criteria`.
+    and ``then_median`` see :func:`rothko.workload.criteria.criteria`; ``region`` is that of the records, where it is
+    not the whole.
     """
     rows = Rows([*encoded.codes, np.arange(encoded.rows, dtype=np.int32)])
     rules = rules_of(encoded, requirements, rows.add)
     chosen = criteria(encoded, workload, rows.add, minimum_gain=minimum_gain, groups=groups, then_median=then_median)
-    return Problem(lay_out(encoded.lines), fewest(requirements), rules, relaxed, chosen), np.stack(rows)
+    whole = np.zeros(len(encoded.lines)), np.array([line.size - 1 for line in encoded.lines])
+    around = np.stack(whole if region is None else region).astype(np.int32)
+    found = Problem(lay_out(encoded.lines), fewest(requirements), rules, relaxed, letter, around, chosen)
+    return found, np.stack(rows)
