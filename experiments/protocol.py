@@ -35,9 +35,9 @@ Scores = dict[tuple[str, ...], float]
 Spread = Callable[[Callable[..., Scores], Sequence[tuple[Any, ...]]], list[Scores]]
 """Call a function with each of the arguments, side by side, and return the answers in the same order."""
 
-ORIGINAL, GUIDED, MEDIAN, TDS = "original", "workload", "median", "tds"
-"""What a model learns from: the records, the release for the workload (InfoGain, Regression), Median's release, and
-that of Top-Down Specialization (:mod:`experiments.refine`)."""
+ORIGINAL, GUIDED, MEDIAN, TDS, TDR = "original", "workload", "median", "tds", "refine"
+"""What a model learns from: the records, the release for the workload (InfoGain, Regression), Median's release, that of
+Top-Down Specialization, to the letter of its paper, and that of refine as it is (:mod:`experiments.refine`)."""
 
 
 @dataclass(frozen=True, slots=True)

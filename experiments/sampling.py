@@ -2,8 +2,9 @@
 
 Rothko-S as section 5.2 of the paper has it, on tables that are held in memory all the same: only as many records as a
 sample has are looked at to grow a tree, and to finish a part. It is made of the engine's own growth, tests and pruning.
-Two things are as in the paper and not as in the engine: growth goes on as far as the sample gives confidence, and where
-it gives none the part stays as it is, perhaps larger than it need be, where the engine hands over to Rothko-T.
+Growth goes on as far as the sample gives confidence (``grow: confidence``). One thing is as in the paper and not as in
+the engine: where the sample gives none the part stays as it is, perhaps larger than it need be, where the engine hands
+over to Rothko-T.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def sampled(
     by = driver.job.chooser()
     tree = Tree.over(found.outline.lines, by[0].first_phase(), found.outline.rows)
     random, count, minimal = np.random.default_rng([seed, sample]), 0, True
-    for part, complete in _descend(driver, by, RothkoS(test=test), coded, tree, random, tallest):
+    options = RothkoS(test=test, grow="confidence")
+    for part, complete in _descend(driver, by, options, coded, tree, random, tallest):
         minimal &= complete
         for some in part:
             classes[some] = count
@@ -129,8 +131,9 @@ def _descend(
     top = Top(tree.low[0], tree.high[0], tree.phase[0], coded.rows)
     top.tallest = tallest
     sample = Sample(
-        coded.take(chosen), coded.rows, job, by, options, enough=0, frequency=ROOM, counters=driver.counters
-    )
+        coded.take(chosen), coded.rows, job, by, options,
+        fits=driver.tuples, frequency=ROOM, counters=driver.counters,
+    )  # fmt: skip
     grow(top, sample)
     leaves = top.leaves()
     place = top.route({leaf: i for i, leaf in enumerate(leaves)})(coded)

@@ -17,8 +17,8 @@ Series = Mapping[str, float]
 """k → a number."""
 Measure = Callable[[Figures], Finding]
 LEAVING = ("cluster-lsh", "k1-lsh")
-"""Methods that leave the thesis, and are judged by its letter. By that of set-iterative no classes to speak of are left,
-so that its claims are judged by ours."""
+"""Methods that leave the thesis, and are judged by its letter. That of set-iterative leaves no classes to speak of, so
+that its claims are judged by ours."""
 
 
 def _series(figures: Figures, number: str, part: str, method: str) -> Series:
@@ -215,11 +215,11 @@ WHY = {
     "s8b": "hashing Adult into the tables, which is most of the 1,500 ms in the thesis, takes 5 ms here. After that "
     "both look at about as many records: with ours, in the best of three runs LSH took 1.25 s and 0.78 s at k = 5 and "
     "50, random 1.20 s and 0.57 s, and single runs differ by more",
-    "s9a": "iterative is ahead at every k here, since a record joins the class whose utility rises most. The letter, the "
-    "class that is worth most with it, keeps 0.101 at every k: 3 to 6 classes are left, which cannot be what the thesis "
-    "ran. By what is shared alone, without the size of the class, iterative keeps 0.650, 0.544 and 0.244 at k = 5, 10 "
-    "and 195, single-pass 0.780, 0.689 and 0.427: behind at every k. What is dissolved, and that a fraction goes on with "
-    "the last classes, matter little. None of these crosses single-pass at k = 30",
+    "s9a": "iterative is ahead at every k here, since a record joins the class whose utility rises most. The letter, "
+    "the class that is worth most with it, keeps 0.101 at every k: 3 to 6 classes are left, which cannot be what the "
+    "thesis ran. By what is shared alone, without the size of the class, iterative keeps 0.650, 0.544 and 0.244 at "
+    "k = 5, 10 and 195, single-pass 0.780, 0.689 and 0.427: behind at every k. What is dissolved, and that a fraction "
+    "goes on with the last classes, matter little. None of these crosses single-pass at k = 30",
     "s10b": "here a record is compared with what each of the n/k classes shares, so time falls as k grows: 690 million "
     "comparisons in 7 passes at k = 20, 150 million in 8 at k = 100, 37 million in 4 at k = 195. Clustering with all "
     "records looks at all of them for each class, and at what they may share for each record that joins. The factor is "

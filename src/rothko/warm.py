@@ -129,7 +129,7 @@ def warm(methods: Iterable[str] | None = None, *, threads: int | None = None, pr
 def _people() -> pa.Table:
     from rothko.generate.census import census
 
-    people = census(RECORDS)
+    people: pa.Table = census(RECORDS)
     places = range(RECORDS)
     values = ["abcde"[i % 5] for i in places], [i * 0.25 for i in places], [i * 1_000_003 for i in places]
     for name, column in zip(MORE, values, strict=True):

@@ -27,7 +27,7 @@ from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from rothko.workload.tasks import Classify
 from tests.strategies.labelled import Asked as Table
-from tests.strategies.labelled import tables
+from tests.strategies.labelled import as_suppressed, tables
 from tests.strategies.tables import unhurried
 from tests.twins import refine_ahead as plain
 
@@ -86,7 +86,7 @@ def by_counts(
     counter = PlainCounter(encoded, outline, at_once)
     places = random.Random(seed).sample(range(encoded.rows), min(sampled, encoded.rows))
     found = refine_by_counts(
-        outline, counter, Refine(criterion=asked.criterion), asked.case.requirements, asked.policy().workload,  # type: ignore[arg-type]
+        outline, counter, asked.method(), asked.case.requirements, asked.policy().workload,
         sample=coded_of(encoded).take(np.array(places)), most=most,
     )  # fmt: skip
     return found, counter
@@ -105,6 +105,7 @@ def test_the_same_refinements_as_in_memory(asked: Table, most: int, sampled: int
             assert room == most, "what cannot be told apart within so few is refused, and never refined otherwise"
             continue
         assert list(found.refined.steps()) == expected
+        assert as_suppressed(found.refined) == as_suppressed(asked.run())
         assert found.refined.notes == asked.run().notes
         assert found.largest <= room
 
@@ -118,7 +119,7 @@ def test_cells_are_those_of_the_plain_twin(asked: Table, levels: int) -> None:
     domains = {name: target.domain for name, target in encoded.targets.items()}
     problem = Problem.of(
         encoded.rows, encoded.lines, domains, Tally.of(encoded, labels_asked(workload)), asked.case.requirements,
-        workload, scored=True,
+        workload, criterion="score", reading=asked.method().reading,
     )  # fmt: skip
     depths, begin = depths_of(problem), problem.begin()
     for ahead in (levels, FAR):

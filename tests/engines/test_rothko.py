@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +21,10 @@ from rothko.engines.candidates import Cut
 from rothko.engines.crowd import Spans, Zone, collect
 from rothko.engines.disk.spill import Spill
 from rothko.engines.disk.store import DiskStore, gathered
-from rothko.engines.driver import Driver
+from rothko.engines.driver import Driver, grow
 from rothko.engines.frequency import Wanted, count, sizes
 from rothko.engines.frequency_set import FrequencyGroup
-from rothko.engines.options import RothkoS
+from rothko.engines.options import Grow, RothkoS
 from rothko.engines.part import LargeClass, Part
 from rothko.engines.rothko_s import Sampling, prune
 from rothko.engines.rothko_t import Exhaustive
@@ -257,7 +258,8 @@ def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(
     allowed = case.allowed()
     if not allowed(list(range(encoded.rows))):
         return
-    options = RothkoS(test=data.draw(st.sampled_from(["exact", "normal", "naive"])), alpha=0.3)
+    test, how = data.draw(st.sampled_from(["exact", "normal", "naive"])), data.draw(st.sampled_from(get_args(Grow)))
+    options = RothkoS(test=test, alpha=0.3, grow=how)
     letter = data.draw(st.booleans())
     method = Mondrian(reading="paper" if letter else "rothko")
     job, tuples = Job(outline, case.requirements, method, workload), data.draw(st.integers(4, 12))
@@ -278,3 +280,28 @@ def test_rothko_s_leaves_no_allowable_cut_and_every_requirement_holds(
                 assert plain.cut_after_the_median(line, codes, allowed) is None
             else:
                 assert plain.allowable_cuts(line, codes, allowed, False) == []
+
+
+def test_growth_by_confidence_goes_on_where_that_to_memory_ends() -> None:
+    """To parts that memory has room for the cuts are the same; below them there are more."""
+    random = np.random.default_rng(7)
+    columns = {name: random.integers(0, 200, 3_000).tolist() for name in ("a", "b")}
+    encoded = Case(columns, {"a": {}, "b": {}}, (KAnonymity(k=5),)).encoded()
+    outline, batches = as_batches(encoded)
+    job, tuples = Job(outline, (KAnonymity(k=5),), Mondrian(), ()), 1_000
+    trees, classes = {}, {}
+    for how in get_args(Grow):
+        store = ToyStore(job, tuple(batches.batches()))
+        driver = Driver(job, tuples, 10**9)
+        growth = Sampling(driver, RothkoS(grow=how))
+        top = Tree.over(outline.lines, job.chooser()[0].first_phase(), encoded.rows)
+        grow(top, growth.counter(store, top))
+        trees[how] = {(tuple(low), tuple(high)): i for i, (low, high) in enumerate(zip(top.low, top.high, strict=True))}
+        largest = max(top.rows[leaf] for leaf in top.leaves())
+        assert largest <= tuples // 2 if how == "memory" else largest < 50
+        tree = Tree.over(outline.lines, top.phase[0], encoded.rows)
+        classes[how] = classes_of([loaded(part) for part in driver.parts(growth, store, tree)])
+    assert trees["memory"].keys() < trees["confidence"].keys()
+    for found in classes.values():
+        assert sorted(i for some in found for i in some) == list(range(encoded.rows))
+        assert min(map(len, found)) >= 5

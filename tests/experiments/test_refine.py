@@ -10,7 +10,7 @@ import pytest
 
 from experiments import claims, refine
 from experiments.baselines import METRICS
-from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, TDS
+from experiments.protocol import GUIDED, MEDIAN, ORIGINAL, TDR, TDS
 from experiments.refine_baselines import GENETIC
 from experiments.refine_claims import CLAIMS, as_accurate_and_faster
 from experiments.tds_findings import above_tds_at, above_tds_at_every_k, above_tds_everywhere_for, falls_fastest_for_tds
@@ -32,7 +32,7 @@ def test_figures_from_run_to_picture(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert set(results["figures"]) == {"2", "3", "tds"}
     assert "left out: it needs --data" in capsys.readouterr().out
     assert set(results["figures"]["2"]["mondrian"]) == {"500", "2000"}
-    assert set(results["figures"]["tds"]["6"]["accuracy"]["tree"]) == {TDS}
+    assert set(results["figures"]["tds"]["6"]["accuracy"]["tree"]) == {TDS, TDR}
     results["figures"] |= {"1": made_up(), "4": compared()}
     assert set(refine_figures.DRAWN) == {"1", "2", "3", "4"}
     assert draw(results, tmp_path, refine_figures.DRAWN, prefix="refine") == "refine-01"
@@ -96,13 +96,18 @@ def test_the_column_of_the_workload_figures() -> None:
     ):
         assert measure(workload["figures"]).measured.startswith("not run:")
     column = {
-        "1": made_up(0.8),
+        "1": made_up(0.9),
         "tds": {
-            "6": {"accuracy": {"tree": {TDS: {"2": around(0.7)}}}},
+            "6": {"accuracy": {"tree": {TDS: {"2": around(0.7)}, TDR: {"2": around(0.95)}}}},
+            "7": {"income": {"accuracy": {m: {TDS: {"5": around(0.8)}} for m in ("tree", "bayes")}}},
             "13": {"projection": {"tree": {TDS: {"0": [0.9], "1": [0.7]}}}},
         },
     }
     figures = refine.with_tds(workload, {"figures": column})["figures"]
+    assert figures["7"]["income"]["accuracy"]["tree"][TDR]["5"] == around(0.9), "refine as it is, of Fig. 1"
+    told = above_tds_everywhere_for("tree")(figures).measured
+    assert "C2 +20.0" in told
+    assert "Beside refine as it is: points: tree C2 -5.0" in told
     assert above_tds_everywhere_for("tree")(figures).holds
     assert above_tds_everywhere_for("tree", "svm")(figures).holds is None
     assert above_tds_at_every_k(figures).holds

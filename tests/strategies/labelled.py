@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from rothko.data.encode import Encoded, encode
 from rothko.data.typed import typed
 from rothko.methods.refine.refine import Refine, Refined, refine
 from rothko.methods.refine.requirements import sets_of
+from rothko.methods.refine.standing import Criterion, Reading
 from rothko.policy.policy import Policy
 from rothko.privacy import KAnonymity
 from tests.strategies.tables import Case, cases, records
@@ -26,6 +28,10 @@ class Asked:
     case: Case
     labels: dict[str, list[str | None]]
     criterion: str
+    reading: str = "rothko"
+
+    def method(self) -> Refine:
+        return Refine(criterion=self.criterion, reading=self.reading)  # type: ignore[arg-type]
 
     def policy(self) -> Policy:
         specs = {name: {"role": "quasi-identifier", **spec} for name, spec in self.case.specs.items()}
@@ -42,8 +48,7 @@ class Asked:
         return encode(typed(pa.table({**self.case.columns, **self.labels}), policy), policy)
 
     def run(self) -> Refined:
-        method = Refine(criterion=self.criterion)  # type: ignore[arg-type]
-        return refine(self.encoded(), self.case.requirements, method, self.policy().workload)
+        return refine(self.encoded(), self.case.requirements, self.method(), self.policy().workload)
 
     def twin(self) -> plain_refine.Problem:
         encoded = self.encoded()
@@ -55,12 +60,17 @@ class Asked:
             labels.append([None if code == domain.size - 1 else code for code in codes.tolist()])
         required = [(tuple(names.index(name) for name in one.names), one.requirements) for one in sets]
         return plain_refine.Problem(
-            encoded.lines, records(encoded), required, self.case.columns, labels, self.criterion == "score"
+            encoded.lines, records(encoded), required, self.case.columns, labels, self.criterion, self.reading
         )
 
     def feasible(self) -> bool:
         everybody = list(range(len(self.case.columns["q0"])))
         return all(plain.satisfies(one, everybody, self.case.columns) for one in self.case.requirements)
+
+
+def as_suppressed(found: Refined) -> list[set[tuple[int, ...]]]:
+    """The suppressed values of each line."""
+    return [{tuple(part.codes.tolist()) for part in parts if part.suppressed} for parts in found.parts]
 
 
 @st.composite
@@ -79,4 +89,5 @@ def tables(draw: st.DrawFn) -> Asked:
         by = case.columns[cells.choice(names)]
         labels[f"t{t}"] = [cells.choice(pool) if cells.random() < 0.3 else pool[ord(str(v)[-1]) % 2] for v in by]
         labels[f"t{t}"][:2] = ["y", "n"]
-    return Asked(replace(case, requirements=tuple(over)), labels, draw(st.sampled_from(["score", "infogain"])))
+    criterion, reading = draw(st.sampled_from(get_args(Criterion))), draw(st.sampled_from(get_args(Reading)))
+    return Asked(replace(case, requirements=tuple(over)), labels, criterion, reading)

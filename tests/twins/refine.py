@@ -15,6 +15,12 @@ from rothko.privacy import Requirement
 from tests.twins import mondrian as plain
 
 Part = frozenset[int]
+
+
+class Suppressed(Part):
+    """The suppressed values of a column, where the paper is read to the letter: it may be a single one."""
+
+
 Required = tuple[tuple[int, ...], Sequence[Requirement]]
 """A set of lines, and what is asked over it."""
 
@@ -39,7 +45,13 @@ class Problem:
     sensitive: Mapping[str, list[Any]]
     labels: Sequence[Sequence[int | None]]
     """Class labels, record by record."""
-    scored: bool = True
+    criterion: str = "score"
+    reading: str = "rothko"
+
+    @property
+    def letter(self) -> bool:
+        """Whether a last suppressed value is a candidate of its own: the paper speaks of tables with labels alone."""
+        return self.reading == "paper" and len(self.labels) > 0
 
     def run(self) -> tuple[list[Found], list[set[Part]]]:
         """The refinements in their order, and the parts at the end."""
@@ -52,7 +64,8 @@ class Problem:
         return steps, masks
 
     def most_masked(self, line: Line) -> set[Part]:
-        return {frozenset(range(line.size))}
+        whole = frozenset(range(line.size))
+        return {Suppressed(whole) if self.letter and line.kind is Kind.NOMINAL and line.size > 1 else whole}
 
     def candidates(self, masks: list[set[Part]]) -> Iterator[Found]:
         """Valid and beneficial refinements."""
@@ -62,6 +75,11 @@ class Problem:
 
     def refinements(self, a: int, part: Part) -> Iterator[Found]:
         line = self.lines[a]
+        if isinstance(part, Suppressed):
+            for value in sorted(part):
+                rest = (Suppressed(part - {value}),) if len(part) > 1 else ()
+                yield Found(a, tuple(sorted(part)), (*rest, frozenset([value])), value)
+            return
         if len(part) == 1:
             return
         if line.kind is Kind.NOMINAL:
@@ -78,7 +96,7 @@ class Problem:
         for cut_at in range(ends[0] + 1, ends[1] + 1):
             left, right = (frozenset(range(*span)) for span in ((ends[0], cut_at), (cut_at, ends[1] + 1)))
             sizes = [len(self.within(a, side)) for side in (left, right)]
-            if min(sizes) < self.least(a):
+            if min(sizes) < (1 if self.reading == "paper" else self.least(a)):
                 continue
             split = Found(a, ends, (left, right), ends[0])
             rank = (self.gain(split), -max(sizes), -cut_at)
@@ -122,9 +140,12 @@ class Problem:
         return list(shown.values())
 
     def score(self, one: Found, masks: list[set[Part]]) -> float:
-        if not self.scored:
+        if self.criterion == "infogain":
             return self.gain(one)
-        return self.gain(one) / (self.lost(one, masks) + 1)
+        lost = self.lost(one, masks)
+        if self.criterion == "tds":
+            return self.gain(one) / lost if lost else self.gain(one)
+        return self.gain(one) / (lost + 1)
 
     def lost(self, one: Found, masks: list[set[Part]]) -> float:
         """AnonyLoss."""

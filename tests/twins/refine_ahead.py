@@ -30,6 +30,8 @@ def _below(problem: Problem, a: int, part: Part, levels: int) -> set[Part]:
         rest = part - set(able)
         return {frozenset([value]) for value in able} | ({rest} if rest else set())
     for one in refinements:
-        if problem.beneficial(one):
+        # The best split of all is never valid where it leaves too few records, and nothing lies below it.
+        too_few = min(len(problem.within(a, child)) for child in one.children) < problem.least(a)
+        if problem.beneficial(one) and (problem.lines[a].kind is Kind.TREE or not too_few):
             return set().union(*(_below(problem, a, child, levels - 1) for child in one.children))
     return {part}

@@ -6,7 +6,7 @@ Plain data: nothing that runs an engine is imported to read one of these. What r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal, get_args
 
 from rothko.engines.engine import Engine, Request
 from rothko.errors import PolicyError
@@ -15,6 +15,10 @@ from rothko.mistakes import said
 from rothko.privacy.confidence import Test
 from rothko.privacy.requirement import number, whole_number
 from rothko.workload.tasks import models
+
+Grow = Literal["memory", "confidence"]
+ROOM = 2
+"""Growth ends where a part is expected to have at most one of this many of the records that fit in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +95,7 @@ class RothkoS(OnDisk):
     """On disk, by samples: cuts that a sample allows with confidence, and undoes those that all records do not.
 
     >>> RothkoS(alpha=0.01)
-    RothkoS(records_at_once=None, test='exact', alpha=0.01)
+    RothkoS(records_at_once=None, test='exact', alpha=0.01, grow='memory')
     """
 
     name: ClassVar[str] = "rothko-s"
@@ -101,12 +105,25 @@ class RothkoS(OnDisk):
     """How a sample is judged; see :mod:`rothko.privacy.confidence`."""
     alpha: float = 0.05
     """How often a cut that is not allowed may be made, to be undone later; above 0 and at most 0.5."""
+    grow: Grow = "memory"
+    """How far a tree grows in a sample: ``memory``, to parts that memory has room for, or ``confidence``, as in the
+    paper, until the sample gives confidence in no cut."""
 
     def __post_init__(self) -> None:
         InParts.__post_init__(self)
         if self.test not in get_args(Test):
             raise PolicyError(f"{self.name}: test must be exact, normal or naive, not {self.test!r}.")
         number(self.name, "alpha", self.alpha, above=0, most=0.5)
+        if self.grow not in get_args(Grow):
+            raise PolicyError(f"{self.name}: grow must be memory or confidence, not {self.grow!r}.")
+
+    def enough(self, fits: int) -> int:
+        """Parts of no more records than this are not cut in a sample, where so many fit in memory.
+
+        >>> RothkoS().enough(1_000), RothkoS(grow="confidence").enough(1_000)
+        (500, 0)
+        """
+        return fits // ROOM if self.grow == "memory" else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +141,14 @@ class Spark(InParts):
     """``rothko-t``: the classes are those of the memory engine; ``rothko-s``: by samples, with fewer jobs."""
     test: Test = "exact"
     alpha: float = 0.05
+    grow: Grow = "memory"
     """The same as of ``rothko-s``."""
 
     def __post_init__(self) -> None:
         InParts.__post_init__(self)
         if self.algorithm not in (RothkoT.name, RothkoS.name):
             raise PolicyError(f"{self.name}: algorithm must be rothko-t or rothko-s, not {self.algorithm!r}.")
-        RothkoS(test=self.test, alpha=self.alpha)
+        RothkoS(test=self.test, alpha=self.alpha, grow=self.grow)
 
     @property
     def samples(self) -> bool:
@@ -140,7 +158,7 @@ class Spark(InParts):
     @property
     def sampling(self) -> RothkoS:
         """How samples are judged."""
-        return RothkoS(test=self.test, alpha=self.alpha)
+        return RothkoS(test=self.test, alpha=self.alpha, grow=self.grow)
 
     def can_run(self, method: Method) -> bool:
         """Also those whose records are brought together segment by segment, or counted."""

@@ -77,8 +77,9 @@ def refine_by_counts(
     """
     tally = counter.tally(labels_asked(workload))
     problem = Problem.of(
-        outline.rows, outline.lines, outline.domains, tally, requirements, workload, scored=method.criterion == "score"
-    )
+        outline.rows, outline.lines, outline.domains, tally, requirements, workload,
+        criterion=method.criterion, reading=method.reading,
+    )  # fmt: skip
     foresight = Foresight.of(problem, outline, outline.encoded(sample))
     standing, rounds, largest = problem.begin(), list[Performed](), 0
     while not rounds or not rounds[-1].finished:

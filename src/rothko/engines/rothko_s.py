@@ -6,7 +6,8 @@ requirements in the whole (section 5.2.1). *Repartitioning*: the records are spl
 requirements are about is counted exactly. *Pruning*: where a node violates a requirement, the subtree under its parent
 is merged. Then each part by itself, from the start; one that fits in memory is loaded and cut there, exactly.
 
-Growth ends where a part is expected to fit in memory: the rest is cut exactly then. Where no cut can be made with
+Growth ends where a part is expected to fit in memory: the rest is cut exactly then. In the paper it goes on until the
+sample gives confidence in no cut: ``grow: confidence``. Where no cut can be made with
 confidence, or all were undone, Rothko-T goes on with that part, so the result is always minimal (the paper's footnote
 15).
 """
@@ -35,17 +36,16 @@ from rothko.methods.mondrian.problem import Region
 from rothko.privacy.requirement import Requirement
 from rothko.privacy.statistics import Statistics
 
-ROOM = 2
-"""Growth ends where a part is expected to have at most one of this many of the records that fit in memory."""
-
 
 class Sample:
-    """Counts a sample, and cuts where it gives confidence: optimistically, down to nodes of ``enough`` records.
+    """Counts a sample, and cuts where it gives confidence: optimistically, as far as the options say.
 
     Parameters
     ----------
     population
         How many records the sample was drawn from.
+    fits
+        How many records fit in memory.
     frequency
         Bytes for frequency groups; where those of a level take more they are counted in turn.
     """
@@ -58,11 +58,11 @@ class Sample:
         by: tuple[Chooser, Wanted],
         options: RothkoS,
         *,
-        enough: int,
+        fits: int,
         frequency: int,
         counters: Counters,
     ) -> None:
-        self.enough = enough
+        self.enough = options.enough(fits)
         self._counters = counters
         chooser, self._wanted = by
         self._sample, self._population, self._threads, self._frequency = sample, population, job.threads, frequency
@@ -142,7 +142,7 @@ class Sampling:
             job,
             self._by,
             self._options,
-            enough=self._driver.tuples // ROOM,
+            fits=self._driver.tuples,
             frequency=self._driver.frequency,
             counters=counters,
         )

@@ -118,9 +118,9 @@ class Parts:
     """The part of each class."""
 
     def widths(self, line: Line) -> NDArray[np.float64]:
-        """The NCP of each part; suppressed values count as the set of them."""
+        """The NCP of each part; several suppressed values count as the set of them."""
         width = line.width(self.low, self.high)
-        if self.suppressed >= 0:
+        if self.suppressed >= 0 and self.sizes[self.suppressed] > 1:
             mixed = line.missing and self.high[self.suppressed] == line.missing_code
             width[self.suppressed] = 1.0 if mixed else self.sizes[self.suppressed] / line.size
         return width

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rothko.data.source.spark import open_spark
 from rothko.data.survey.coded import Coded
-from rothko.engines.options import Spark
+from rothko.engines.options import Grow, Spark
 from rothko.engines.spark.run import Grown, grow, look
 from rothko.methods import Mondrian
 from rothko.methods.classes import TreeClasses
@@ -72,8 +72,8 @@ def test_rothko_t_makes_the_classes_of_the_memory_engine(
 
 
 @unhurried
-@given(cases(), st.integers(1, 5), st.integers(0, 99), st.integers(1, 20))
-def test_rothko_s_divides_the_records(case: Case, parts: int, seed: int, fits: int) -> None:
-    found, frame = grown(case, Spark(algorithm="rothko-s", records_at_once=fits), parts=parts, seed=seed)
+@given(cases(), st.integers(1, 5), st.integers(0, 99), st.integers(1, 20), st.sampled_from(get_args(Grow)))
+def test_rothko_s_divides_the_records(case: Case, parts: int, seed: int, fits: int, how: Grow) -> None:
+    found, frame = grown(case, Spark(algorithm="rothko-s", records_at_once=fits, grow=how), parts=parts, seed=seed)
     members = sorted(record for one in classes_of(found, frame) for record in one)
     assert members == list(range(frame.count()))

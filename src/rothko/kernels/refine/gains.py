@@ -32,6 +32,8 @@ class Columns(NamedTuple):
     """How many records have a code below each, and at the end of a line all: line i begins at ``at[i] + i``."""
     least: NDArray[np.int64]
     """The fewest records that a part can have."""
+    letter: bool
+    """Whether the paper is read to the letter: the best split of all, and a last suppressed value that may stay so."""
 
 
 class Labels(NamedTuple):
@@ -60,7 +62,8 @@ def log(logs, count):
 def split(columns, labels, i, low, high, gains, whole, side):
     """The cut of an interval that gains most, and its gain; -1 where there is none, or it would not be beneficial.
 
-    Only cuts that leave enough records on both sides: no other can ever be valid.
+    Only cuts that leave enough records on both sides: no other can ever be valid. To the letter of the paper the best
+    of all cuts, and none where that one leaves too few.
     """
     at = columns.at[i]
     before = columns.before[at + i : columns.at[i + 1] + i + 1]
@@ -71,7 +74,7 @@ def split(columns, labels, i, low, high, gains, whole, side):
         gains[cut] = 0.0
     if labels.counts.size == 0:
         _save(columns, before, i, low, high, gains)
-    elif not _several(labels, i, low, high):
+    elif not several_labels(labels, i, low, high):
         return np.int64(-1), 0.0
     for t in range(labels.counts.size):
         if labels.seen[i, t]:
@@ -79,7 +82,9 @@ def split(columns, labels, i, low, high, gains, whole, side):
                 labels.labels, labels.amounts, labels.places[labels.at[i, t] :], low, high, labels.logs,
                 whole[: labels.counts[t]], side[: labels.counts[t]], gains,
             )  # fmt: skip
-    cut, gain = choose_cut(gains, before, low, high, least)
+    cut, gain = choose_cut(gains, before, low, high, np.int64(1) if columns.letter else least)
+    if cut >= 0 and min(before[cut] - before[low], before[high + 1] - before[cut]) < least:
+        return np.int64(-1), 0.0
     if labels.counts.size == 0 and gain <= 0:
         return np.int64(-1), 0.0
     return cut, gain
@@ -98,7 +103,7 @@ def specialise(columns, labels, i, low, high, whole, side):
             begin, end = np.int64(columns.lines.tree[child, 1]), np.int64(columns.lines.tree[child, 2])
             saved -= _certainty(columns, i, begin, end) * (before[end + 1] - before[begin])
         return columns.weights[i] * saved / (before[-1] * SCALE) if saved > 0 else -1.0
-    if not _several(labels, i, low, high):
+    if not several_labels(labels, i, low, high):
         return -1.0
     gain = 0.0
     for t in range(labels.counts.size):
@@ -128,7 +133,7 @@ def disclose(columns, labels, i, codes, gains, whole):
 
 
 @linked
-def _several(labels, i, low, high):
+def several_labels(labels, i, low, high):
     """Whether the codes ``low … high`` have more than one class label, of any task."""
     for t in range(labels.counts.size):
         places = labels.places[labels.at[i, t] :]

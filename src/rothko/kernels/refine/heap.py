@@ -2,7 +2,8 @@
 
 What a candidate loses of anonymity only ever grows until the smallest group of a set becomes smaller, so that a score
 only falls until then: a key is a bound from above, and the candidate on top is asked again before it is taken. All
-keys are set anew when a smallest group shrinks.
+keys are set anew when a smallest group shrinks; by the score of TDS after every refinement, since it rises where a loss
+of none becomes one that is, on the average of several sets, below one.
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ import numpy as np
 from rothko.kernels import inlined, linked
 from rothko.kernels.refine.state import FIRST, LINE, candidates_of
 
+BY_SCORE, BY_INFOGAIN, BY_TDS = range(3)
+"""What the best candidate has most of, in the order of :data:`rothko.methods.refine.standing.Criterion`."""
+
 
 @linked
-def _score(parts, sets, candidates, c, scored):
-    """InfoGain ÷ (AnonyLoss + 1), AnonyLoss on the average of the sets that the attribute is in."""
+def _score(parts, sets, candidates, c, criterion):
+    """InfoGain ÷ (AnonyLoss + 1), AnonyLoss on the average of the sets that the attribute is in.
+
+    That of TDS is InfoGain ÷ AnonyLoss, and InfoGain where nothing is lost.
+    """
     gain = candidates.gain[c]
-    if not scored:
+    if criterion == BY_INFOGAIN:
         return gain
     line = parts[candidates.owner[c], LINE]
     lost, about = np.int64(0), np.int64(0)
@@ -25,19 +32,22 @@ def _score(parts, sets, candidates, c, scored):
         if sets.place[s, line] >= 0:
             about += 1
             lost += max(sets.anonymity[s] - candidates.fewest[s, c], np.int64(0))
-    return gain / (lost / max(about, np.int64(1)) + 1.0)
+    loss = lost / max(about, np.int64(1))
+    if criterion == BY_SCORE:
+        return gain / (loss + 1.0)
+    return gain / loss if loss > 0 else gain
 
 
 @linked
-def enter(parts, part, sets, candidates, heap, scored):
+def enter(parts, part, sets, candidates, heap, criterion):
     """Put the candidates of a part on the heap."""
     first, many = parts[part, FIRST], candidates_of(parts, part)
     if heap.size[0] + many > heap.key.size:
-        set_anew(parts, sets, candidates, heap, scored)
+        set_anew(parts, sets, candidates, heap, criterion)
     for c in range(first, first + many):
         if not candidates.dead[c]:
             at = heap.size[0]
-            heap.key[at] = _score(parts, sets, candidates, c, scored)
+            heap.key[at] = _score(parts, sets, candidates, c, criterion)
             heap.rank[at] = (np.int64(parts[part, LINE]) << 32) + candidates.code[c]
             heap.candidate[at], heap.owner[at] = c, part
             heap.size[0] += 1
@@ -47,12 +57,12 @@ def enter(parts, part, sets, candidates, heap, scored):
 
 
 @linked
-def take(parts, sets, candidates, heap, scored):
+def take(parts, sets, candidates, heap, criterion):
     """The candidate with the best score, from the heap; -1 where none is left."""
     while heap.size[0] > 0:
         c = heap.candidate[0]
         if not candidates.dead[c] and candidates.owner[c] == heap.owner[0]:
-            score = _score(parts, sets, candidates, c, scored)
+            score = _score(parts, sets, candidates, c, criterion)
             if score == heap.key[0]:
                 return np.int64(c)
             heap.key[0] = score
@@ -64,14 +74,14 @@ def take(parts, sets, candidates, heap, scored):
 
 
 @linked
-def set_anew(parts, sets, candidates, heap, scored):
+def set_anew(parts, sets, candidates, heap, criterion):
     """Set all keys anew, and drop candidates that there are no more."""
     kept = 0
     for at in range(heap.size[0]):
         c = heap.candidate[at]
         if candidates.dead[c] or candidates.owner[c] != heap.owner[at]:
             continue
-        heap.key[kept] = _score(parts, sets, candidates, c, scored)
+        heap.key[kept] = _score(parts, sets, candidates, c, criterion)
         heap.rank[kept], heap.candidate[kept], heap.owner[kept] = heap.rank[at], c, heap.owner[at]
         kept += 1
     heap.size[0] = kept

@@ -22,8 +22,8 @@ import numpy as np
 
 from rothko.kernels import compiled, inlined, linked
 from rothko.kernels.boxes import TREE, children_between
-from rothko.kernels.refine.gains import disclose, specialise, split
-from rothko.kernels.refine.heap import enter, set_anew, take
+from rothko.kernels.refine.gains import disclose, several_labels, specialise, split
+from rothko.kernels.refine.heap import BY_SCORE, BY_TDS, enter, set_anew, take
 from rothko.kernels.refine.look import look, look_at_parts
 from rothko.kernels.refine.state import (
     BECOMES,
@@ -51,7 +51,7 @@ from rothko.kernels.refine.state import (
 
 
 @compiled
-def refine(columns, labels, sets, start, most_parts, most_steps, scored):
+def refine(columns, labels, sets, start, most_parts, most_steps, criterion):
     """Refine a table until no valid and beneficial refinement is left, or the sets do not tell what one would leave.
 
     ``most_parts`` is how many parts there can ever be; after ``most_steps`` refinements it ends as well. Returns the
@@ -76,9 +76,9 @@ def refine(columns, labels, sets, start, most_parts, most_steps, scored):
         for s in range(sets.base.size):
             _begin(columns, sets, s, start, groups, parts, candidates, room)
         for part in range(used):
-            enter(parts, part, sets, candidates, heap, scored)
+            enter(parts, part, sets, candidates, heap, criterion)
     while told:
-        best = take(parts, sets, candidates, heap, scored)
+        best = take(parts, sets, candidates, heap, criterion)
         if best < 0:
             break
         shrunk = _lose_anonymity(sets, parts, candidates, best)
@@ -95,9 +95,9 @@ def refine(columns, labels, sets, start, most_parts, most_steps, scored):
             if sets.place[s, i] >= 0:
                 look_at_parts(columns, sets, s, i, first, used - first, groups, parts, candidates, room)
         for part in range(first, used):
-            enter(parts, part, sets, candidates, heap, scored)
-        if shrunk and scored:
-            set_anew(parts, sets, candidates, heap, scored)
+            enter(parts, part, sets, candidates, heap, criterion)
+        if criterion == BY_TDS or (shrunk and criterion == BY_SCORE):
+            set_anew(parts, sets, candidates, heap, criterion)
     for part in range(used):
         if parts[part, BECOMES] == DISCLOSE:
             _note_never(columns, parts, part, candidates)
@@ -254,9 +254,10 @@ def _perform(columns, labels, sets, parts, used, best, groups, candidates, room,
             if candidates.hidden[at + j] != disclosed:
                 candidates.hidden[at + rest] = candidates.hidden[at + j]
                 rest += 1
-        candidates.hiding[i] = rest if rest > 1 else 0
         begin, end = np.int64(candidates.hidden[at]), np.int64(candidates.hidden[at + rest - 1])
-        _place(parts, used, i, begin, end, rest > 1)
+        stays = rest > 1 or _stays_suppressed(columns, labels, i, begin)
+        candidates.hiding[i] = rest if stays else 0
+        _place(parts, used, i, begin, end, stays)
         _place(parts, used + 1, i, disclosed, disclosed, False)
     else:
         for child in range(children):
@@ -269,6 +270,15 @@ def _perform(columns, labels, sets, parts, used, best, groups, candidates, room,
     for part in range(used, used + children):
         _open(columns, labels, parts, part, candidates, room)
     return used + children
+
+
+@inlined
+def _stays_suppressed(columns, labels, i, code):
+    """Whether the last suppressed value stays so: to the letter, where disclosing it would not be beneficial.
+
+    Where it would be, it changes no group and loses nothing, so it is disclosed sooner or later, and may be at once.
+    """
+    return columns.letter and labels.counts.size > 0 and not several_labels(labels, i, code, code)
 
 
 @linked

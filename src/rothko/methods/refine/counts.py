@@ -68,8 +68,8 @@ class Tally:
             ),
         )
 
-    def columns(self, lines: Sequence[Line], least: NDArray[np.int64]) -> Columns:
-        """The lines, how many records each code has, and the fewest that a part can have."""
+    def columns(self, lines: Sequence[Line], least: NDArray[np.int64], *, letter: bool) -> Columns:
+        """The lines, how many records each code has, the fewest that a part can have, and how the paper is read."""
         from rothko.kernels.refine.gains import Columns
 
         laid_out = lay_out(lines)
@@ -81,6 +81,7 @@ class Tally:
             at=np.append(0, np.cumsum(laid_out.spec[:, 1])),
             before=np.concatenate([np.append(0, np.cumsum(counts)) for counts in self.records]).astype(np.int64),
             least=least,
+            letter=letter,
         )
 
     def labelled(

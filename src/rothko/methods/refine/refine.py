@@ -15,14 +15,16 @@ valid never becomes so again. The paper's TIPS and QITS are in :mod:`rothko.kern
 
 Where we deviate: a split must leave as many records on both sides as a group must have, since the best one of the
 whole range may be of a handful of records at its end, and the range would stay as it is for good. Disclosing the last
-but one suppressed value discloses the last, for which alone ⊥ would stand.
+but one suppressed value discloses the last, for which alone ⊥ would stand. ``reading: paper`` does neither.
+
+TDS divides InfoGain by AnonyLoss, and takes it alone where nothing is lost: ``criterion: tds``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 import pyarrow.compute as pc
@@ -36,14 +38,22 @@ from rothko.methods.layout import Rows, rules_of
 from rothko.methods.method import Method, Progress, silent
 from rothko.methods.refine.counts import Tally
 from rothko.methods.refine.keys import codes_of, distinct, in_order, keys_of, share_distinct
-from rothko.methods.refine.standing import Part, Performed, Problem, SetTable, Step, labels_asked
+from rothko.methods.refine.standing import (
+    Criterion,
+    Part,
+    Performed,
+    Problem,
+    Reading,
+    SetTable,
+    Step,
+    labels_asked,
+)
 from rothko.privacy.requirement import Requirement
 from rothko.workload.tasks import Aggregate, Classify, Task
 
 if TYPE_CHECKING:
     from rothko.kernels.rules import Rules
 
-Criterion = Literal["score", "infogain"]
 MANY = 0.7
 """Records are collapsed where fewer than this share of them are distinct."""
 
@@ -63,11 +73,17 @@ class Refine(Method):
     merges: ClassVar[bool] = False
 
     criterion: Criterion = "score"
-    """What the best refinement has most of: ``score``, InfoGain for the anonymity that it costs, or ``infogain``."""
+    """What the best refinement has most of: ``score``, InfoGain for the anonymity that it costs, ``infogain``, or
+    ``tds``, the score of Top-Down Specialization."""
+    reading: Reading = "rothko"
+    """``paper``: the best split of an interval is chosen without regard to anonymity, and the last suppressed value
+    stays so where disclosing it would not be beneficial."""
 
     def __post_init__(self) -> None:
         if self.criterion not in get_args(Criterion):
-            raise PolicyError(f"{self.name}: criterion must be 'score' or 'infogain', not {self.criterion!r}.")
+            raise PolicyError(f"{self.name}: criterion must be 'score', 'infogain' or 'tds', not {self.criterion!r}.")
+        if self.reading not in get_args(Reading):
+            raise PolicyError(f"{self.name}: reading must be 'rothko' or 'paper', not {self.reading!r}.")
 
     @property
     def recodes(self) -> bool:
@@ -133,8 +149,9 @@ def refine(
     domains = {name: target.domain for name, target in encoded.targets.items()}
     tally = Tally.of(encoded, labels_asked(workload))
     problem = Problem.of(
-        encoded.rows, encoded.lines, domains, tally, requirements, workload, scored=method.criterion == "score"
-    )
+        encoded.rows, encoded.lines, domains, tally, requirements, workload,
+        criterion=method.criterion, reading=method.reading,
+    )  # fmt: skip
     tables = [
         _table(encoded, lines, one.requirements) for one, lines in zip(problem.over, problem.members, strict=True)
     ]

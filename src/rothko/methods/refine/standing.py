@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from rothko.kernels.refine.gains import Columns, Labels
     from rothko.kernels.refine.state import Sets
     from rothko.kernels.rules import Rules
+
+Criterion = Literal["score", "infogain", "tds"]
+Reading = Literal["rothko", "paper"]
 
 
 class Part(NamedTuple):
@@ -157,7 +160,7 @@ class Problem:
     """Of each set: its lines."""
     columns: Columns
     labels: Labels
-    scored: bool
+    criterion: Criterion
     notes: tuple[str, ...]
 
     @classmethod
@@ -170,7 +173,8 @@ class Problem:
         requirements: Sequence[Requirement],
         workload: Sequence[Task],
         *,
-        scored: bool,
+        criterion: Criterion,
+        reading: Reading,
     ) -> Problem:
         """The sets that count, with the counts of a whole table."""
         tasks = labels_asked(workload)
@@ -184,8 +188,9 @@ class Problem:
         free = [line.name for i, line in enumerate(lines) if not any(i in held for held in members)]
         if free:
             notes += (f"no requirement is about {', '.join(free)}: refined without regard to anonymity",)
-        columns, labels = tally.columns(lines, least), tally.labelled(lines, tasks, domains, rows)
-        return cls(rows, lines, over, members, columns, labels, scored, notes)
+        columns = tally.columns(lines, least, letter=reading == "paper")
+        labels = tally.labelled(lines, tasks, domains, rows)
+        return cls(rows, lines, over, members, columns, labels, criterion, notes)
 
     def begin(self) -> Standing:
         """The most masked table."""
@@ -226,8 +231,9 @@ class Problem:
         most_leaves = np.where(trees, sizes, np.minimum(sizes, np.maximum(self.rows // self.columns.least, 1)))
         most_parts = int(2 * most_leaves.sum())
         history, performed, hidden, hiding, never, finished = kernel.refine(
-            self.columns, self.labels, sets, start, most_parts, most_parts if steps is None else steps, self.scored
-        )
+            self.columns, self.labels, sets, start, most_parts, most_parts if steps is None else steps,
+            get_args(Criterion).index(self.criterion),
+        )  # fmt: skip
         left = history[history[:, BECOMES] != GONE]
         parts = np.column_stack([left[:, [LINE, LOW, HIGH, SUPPRESSED]], left[:, BECOMES] == NOTHING])
         # In the order of the memory of every other table of parts: for another one the kernel would be compiled again.
