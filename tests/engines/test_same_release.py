@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rothko as rk
+from rothko.engines import along as segments_counted
 from rothko.engines.disk import along
 from rothko.errors import PolicyError
 from tests.command import Rothko
@@ -100,6 +101,22 @@ def test_methods_along_a_curve(people: pa.Table, engine: str, name: str, privacy
         assert io is not None
         # The survey, and one more: from the second pass on iDistance reads its own files.
         assert io.passes == 2
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_methods_along_a_curve_by_the_paper(people: pa.Table, engine: str, name: str) -> None:
+    privacy = [{"k-anonymity": {"k": 5}}, {"frequency-l-diversity": {"l": 2, "of": "disease"}}]
+    agree(people, policy({name: {"segment": 500, "reading": "paper"}}, privacy=privacy), engine)
+
+
+def test_a_sample_that_does_not_fit_is_refused(
+    people: pa.Table, disk_engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments_counted, "MOST_SAMPLED", 10)
+    monkeypatch.setattr(segments_counted, "SAMPLED", 1 << 40)
+    asked = policy({"idistance": {"segment": 500, "reading": "paper"}}, engine=small(disk_engine))
+    with pytest.raises(PolicyError, match=r"a tenth of the records together, here 300, and memory holds 0.*: rothko"):
+        rk.anonymize(people, asked)
 
 
 @pytest.mark.parametrize(

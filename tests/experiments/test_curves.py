@@ -15,12 +15,12 @@ import pytest
 
 from experiments import curve_figures, curves, survey
 from experiments.claims import checked, table
-from experiments.curve_claims import (
-    CLAIMS,
-    SURVEYED,
+from experiments.curve_claims import CLAIMS, SURVEYED
+from experiments.curve_measures import (
     at_most,
     below,
     falls,
+    mostly_ahead,
     rises_then_falls,
     small_classes,
     steady,
@@ -61,8 +61,9 @@ def test_from_run_to_picture(data: Path, tmp_path: Path) -> None:
     results = json.loads(json.dumps(curves.run(Curves.quick(data))))
     assert set(results["figures"]) == set(curves.FIGURES)
     assert results["settings"]["data"] is True
-    assert set(results["figures"]["13"]["gcp"]) == set(curves.ALL)
+    assert set(results["figures"]["13"]["gcp"]) == {*curves.ALL, *curves.BY_PAPER}
     assert set(results["figures"]["13"]["seconds"]) == set(curves.ALL) - {WIDEST}
+    assert set(results["figures"]["15"]["gcp"]) == set(curves.ALL) - {"topdown"}
     rows = checked(results, CLAIMS)
     assert table(rows)
     assert not [row for row in rows if row["measured"].startswith("not run: Fig.")]
@@ -103,9 +104,13 @@ def test_neighbouring_sensitive_values_are_made_one(values: int) -> None:
 
 
 def test_topdown_is_not_given_more_than_it_can_do() -> None:
-    runs = Runs(1, slow_rows=100)
+    runs = Runs(1, slow_classes=39)
     runs(5, MADE_UP.people(200), MADE_UP.policy(k=5), ["topdown", "mondrian"])
     assert list(runs.found["gcp"]) == ["mondrian"]
+    assert list(runs.found["refused"]) == ["topdown"]
+    runs = Runs(1, slow_classes=40)
+    runs(5, MADE_UP.people(200), MADE_UP.policy(k=5), ["topdown"])
+    assert list(runs.found["gcp"]) == ["topdown"]
 
 
 def test_two_tables_have_every_record_and_value() -> None:
@@ -212,7 +217,36 @@ def test_below_at_every_value_that_both_have() -> None:
     found = below(PLACE, ["hilbert"], ["mondrian", "topdown"])(bad)
     assert found.holds is False
     assert "without topdown" in found.measured
+    assert "topdown not at 10" in below(PLACE, ["hilbert"], ["mondrian", "topdown"])(good).measured
     assert below(PLACE, ["hilbert"], ["cluster"])(good).holds is None
+
+
+def test_a_method_that_did_not_run_makes_a_claim_not_measured() -> None:
+    found = loss(hilbert={"5": 0.1, "10": 0.05}, mondrian={"5": 0.2, "10": 0.3})
+    for one in (below(PLACE, ["hilbert"], ["mondrian", "topdown"]), falls(PLACE, ["hilbert", "topdown"])):
+        assert one(found).holds is None
+        assert one(found).measured.startswith("not measured: hilbert")
+        assert "without topdown, which did not run here" in one(found).measured
+    assert falls(PLACE, ["mondrian", "topdown"])(found).holds is False
+
+
+def test_what_the_papers_mapping_comes_to_stands_beside() -> None:
+    papers = {"hilbert-paper": {"5": 0.3}, "idistance-paper": {"5": 0.4}}
+    found = loss(hilbert={"5": 0.1}, idistance={"5": 0.2}, topdown={"5": 0.2}, **papers)
+    told = below(PLACE, ["hilbert"], ["idistance", "topdown"])(found)
+    assert told.holds, "rothko's own is judged"
+    by_paper = "by the paper's mapping hilbert 0.75 of idistance's; hilbert 1.50 of topdown's"
+    assert told.measured == f"hilbert 0.50 of idistance's; hilbert 0.50 of topdown's; {by_paper}"
+
+
+def test_a_lead_is_counted_over_all_cases() -> None:
+    ahead, behind = {"2": 0.1}, {"2": 0.3}
+    parts = {name: {"hilbert": ahead, "anatomy": behind} for name in ("l", "level", "d")}
+    found = {"20": parts | {"rows": {"hilbert": behind, "anatomy": ahead}}}
+    assert mostly_ahead(found).holds
+    assert mostly_ahead(found).measured == "ahead by l 1 of 1, by level 1 of 1, by d 1 of 1, by rows 0 of 1"
+    found["20"]["level"] = found["20"]["d"] = {"hilbert": behind, "anatomy": ahead}
+    assert mostly_ahead(found).holds is False
 
 
 def test_bounds_of_ratios() -> None:
@@ -236,12 +270,9 @@ def test_courses() -> None:
 
 def test_sizes_of_classes() -> None:
     def found(smallest: int, largest: int) -> dict[str, Any]:
-        sizes = {
-            "gcp": {"hilbert": {"5": 0.1}},
-            "smallest": {"hilbert": {"5": smallest}},
-            "largest": {"hilbert": {"5": largest}},
-        }
-        return {"12": sizes}
+        sizes = {"gcp": 0.1, "smallest": smallest, "largest": largest}
+        methods = ("hilbert", "idistance", "topdown")
+        return {"12": {part: {method: {"5": number} for method in methods} for part, number in sizes.items()}}
 
     assert small_classes(found(5, 9)).holds
     assert small_classes(found(5, 10)).holds is False

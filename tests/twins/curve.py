@@ -6,6 +6,7 @@ Ghinita, Karras, Kalnis, Mamoulis, VLDB 2007: Fig. 3 (optimal k-anonymity), Fig.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -47,6 +48,29 @@ def hilbert_index(point: Sequence[int], bits: int) -> int:
         for number in x:
             index = index << 1 | ((number ^ t) >> bit) & 1
     return index
+
+
+def number(line: Line, code: int) -> float:
+    """The number of a code by section 5 of the paper: the value, from the smallest one on, or the place in the walk."""
+    count = len(line.values)
+    if line.kind is not Kind.ORDERED or count == 0:
+        return float(code)
+    if code < count:
+        return float(line.places[code])
+    return float(line.places[-1]) + (float(line.places[-1]) or 1.0) / count
+
+
+def point(lines: Sequence[Line], record: Record, bits: int) -> list[float]:
+    """The numbers of a record, shrunk by one factor where the widest line needs more bits."""
+    most = max(number(line, line.size - 1) for line in lines)
+    factor = ((1 << bits) - 1) / most if most > (1 << bits) - 1 else 1.0
+    return [number(line, code) * factor for line, code in zip(lines, record, strict=True)]
+
+
+def place_by_centre(centres: Sequence[Sequence[int]], numbers: Sequence[float], bits: int) -> float:
+    """iDistance: the Hilbert value of the nearest centre, the first of several, plus the distance to it."""
+    distance, nearest = min((math.dist(centre, numbers), c) for c, centre in enumerate(centres))
+    return hilbert_index(centres[nearest], bits) + distance
 
 
 def width(line: Line, codes: set[int]) -> float:
@@ -119,8 +143,13 @@ def eligible(left: Counter[int], size: int) -> bool:
     return max(left.values(), default=0) * size <= left.total()
 
 
-def diverse_groups(values: Sequence[int], size: int, wide: Callable[[list[int]], float]) -> list[list[int]]:
-    """Figs. 8 and 9 with l = ``size``; ``wide`` tells how wide a group of places is."""
+def diverse_groups(
+    values: Sequence[int], size: int, wide: Callable[[list[int]], float], *, once: bool = False
+) -> list[list[int]]:
+    """Figs. 8 and 9 with l = ``size``; ``wide`` tells how wide a group of places is.
+
+    By the paper the optimisation is tried ``once`` for each group; else as long as it does not have 2l − 1 records.
+    """
     buckets: dict[int, list[int]] = {}
     for place, value in enumerate(values):
         buckets.setdefault(value, []).append(place)
@@ -149,7 +178,8 @@ def diverse_groups(values: Sequence[int], size: int, wide: Callable[[list[int]],
         assert group is not None, "the fall-back step always succeeds"
         for place in group:
             take(place)
-        while (nearest := frontier()) and len(group) < 2 * size - 1:
+        most = len(group) + 1 if once else 2 * size - 1
+        while (nearest := frontier()) and len(group) < most:
             following = nearest[0]
             if values[following] in [values[place] for place in group]:
                 break

@@ -19,6 +19,7 @@ from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.divided import Along
 from rothko.errors import PolicyError
 from rothko.methods.curve.curve import Mapping
+from rothko.methods.curve.idistance import MOST_SAMPLED
 from rothko.methods.curve.segments import WORD, Cell, Segment, as_words, bits_at, place
 from rothko.methods.layout import fewest
 from rothko.methods.method import Method
@@ -31,6 +32,8 @@ STEP = 16
 """Bits of a key by which a cell is divided in one count, at most,"""
 BINS = 1 << 20
 """and into how many parts all cells are together."""
+SAMPLED = 2
+"""How many records as they are loaded take the room of one of the sample that a curve is laid by."""
 FILLED = 0.75
 """How much of what fits a segment is to have, where that is free: those that do not hold join the next."""
 
@@ -50,6 +53,16 @@ def check_sizes(method: Method, segments: Sequence[Segment], tuples: int, who: s
         raise PolicyError(
             f"{method.name} must see {rows:,} neighbours along its curve together to meet what is asked, and {who} "
             f"{tuples:,} records; raise {said('--memory')}, {smaller}or use mondrian."
+        )
+
+
+def check_sample(method: Method, size: int, tuples: int, who: str) -> None:
+    """Refuse a sample that is larger than whoever draws it holds; the usual one always fits."""
+    if size > max(tuples // SAMPLED, MOST_SAMPLED):
+        raise PolicyError(
+            f"{method.name} with reading: paper looks at a tenth of the records together, here {size:,}, and {who} "
+            f"{tuples // SAMPLED:,}; raise {said('--memory')}, or use reading: rothko, which looks at "
+            f"{MOST_SAMPLED:,} at most."
         )
 
 

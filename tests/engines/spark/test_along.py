@@ -99,6 +99,19 @@ def test_records_that_are_alike_come_to_the_same_boxes(
     assert made == boxes(encoded, in_memory(alike, method))
 
 
+@names
+@given(cases(), st.integers(1, 5), st.integers(0, 99), st.integers(2, 20))
+@some_cases
+def test_by_the_paper_boxes_are_the_same(name: str, case: Case, parts: int, seed: int, segment: int) -> None:
+    alike = replace(case, requirements=(KAnonymity(k=3),))
+    encoded, method = alike.encoded(), METHODS[name](segment=segment, reading="paper")
+    found, frame = divided(alike, method, parts=parts, seed=seed)
+    made: Counter[Any] = Counter()
+    for partition, numbers in finished(found, frame):
+        made += boxes(encoded.take(numbers), partition)
+    assert made == boxes(encoded, in_memory(alike, method))
+
+
 @given(cases(), st.integers(1, 5), st.integers(0, 99), st.integers(1, 40))
 @some_cases
 def test_the_sample_is_that_of_the_memory_engine(case: Case, parts: int, seed: int, size: int) -> None:

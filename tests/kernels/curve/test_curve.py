@@ -338,7 +338,7 @@ def test_diverse_groups_equal_their_twin_along_the_curve(drawn: tuple[list[int],
     values, size = drawn
     reach = np.cumsum(np.random.default_rng(seed).integers(0, 9, len(values))).astype(np.float64)
     found = diverse.diverse_groups(
-        np.array(values, dtype=np.int32), max(values) + 1, size, reach, *nowhere(len(values))
+        np.array(values, dtype=np.int32), max(values) + 1, size, reach, False, *nowhere(len(values))
     )
 
     def extent(group: list[int]) -> float:
@@ -353,6 +353,27 @@ def test_diverse_groups_equal_their_twin_along_the_curve(drawn: tuple[list[int],
     assert groups == plain_curves.diverse_groups(values, size, wide)
 
 
+@given(drawn=histograms(), seed=st.integers(0, 2**32))
+@unhurried
+def test_diverse_groups_by_the_paper_equal_their_twin(drawn: tuple[list[int], int], seed: int) -> None:
+    values, size = drawn
+    reach = np.cumsum(np.random.default_rng(seed).integers(0, 9, len(values))).astype(np.float64)
+    found = diverse.diverse_groups(
+        np.array(values, dtype=np.int32), max(values) + 1, size, reach, True, *nowhere(len(values))
+    )
+
+    def wide(group: list[int]) -> float:
+        """From the record that may join to the leftmost of its group; of the next group, from end to end."""
+        *others, last = group
+        if len(group) <= size:
+            return float(max(reach[group]) - min(reach[group]))
+        return float(abs(reach[last] - min(reach[others])))
+
+    groups = as_groups(found)
+    check_diverse(groups, values, size)
+    assert groups == plain_curves.diverse_groups(values, size, wide, once=True)
+
+
 @given(case=cases(), seed=st.integers(0, 99), size=st.integers(2, 5))
 @unhurried
 def test_diverse_groups_equal_their_twin_in_space(case: Case, seed: int, size: int) -> None:
@@ -365,7 +386,8 @@ def test_diverse_groups_equal_their_twin_in_space(case: Case, seed: int, size: i
     if max(values.count(value) for value in values) * size > n:
         return
     layout = lay_out(encoded.lines)
-    found = diverse.diverse_groups(np.array(values, dtype=np.int32), max(values) + 2, size, np.empty(0), rows, layout)
+    asked = np.array(values, dtype=np.int32), max(values) + 2, size, np.empty(0), False
+    found = diverse.diverse_groups(*asked, rows, layout)
     groups = as_groups(found)
     check_diverse(groups, values, size)
     assert groups == plain_curves.diverse_groups(
@@ -377,7 +399,7 @@ def test_diverse_groups_of_many_values_do_not_take_a_step_for_each_of_them() -> 
     n, size = 200_000, 2
     # Half of the records have one value and lie at the end, so that every group needs the fall-back step.
     values = np.concatenate([np.arange(1, n // 2 + 1), np.zeros(n // 2)]).astype(np.int32)
-    found = diverse.diverse_groups(values, n // 2 + 1, size, np.arange(n, dtype=np.float64), *nowhere(n))
+    found = diverse.diverse_groups(values, n // 2 + 1, size, np.arange(n, dtype=np.float64), False, *nowhere(n))
     assert np.diff(found[1]).tolist() == [2] * (n // 2)
 
 

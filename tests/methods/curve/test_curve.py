@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,11 @@ from tests.strategies.tables import Case, boxes, cases, classes, records, unhurr
 from tests.twins import curve as plain_curves
 from tests.twins import mondrian as plain
 
-FOUR: list[LocalMethod] = [Hilbert(), HilbertFast(), IDistance(centres=4), IDistanceFast(centres=4)]
-names = pytest.mark.parametrize("method", FOUR, ids=lambda method: method.name)
+FOUR: list[CurveMethod] = [Hilbert(), HilbertFast(), IDistance(centres=4), IDistanceFast(centres=4)]
+PAPER: list[CurveMethod] = [replace(method, reading="paper") for method in FOUR]
+names = pytest.mark.parametrize(
+    "method", FOUR + PAPER, ids=[*(one.name for one in FOUR), *(f"{one.name} by the paper" for one in FOUR)]
+)
 
 
 # ── what holds for all of them ───────────────────────────────────────────────────────────────────
@@ -400,6 +404,8 @@ def test_a_sensitive_column_with_missing_values_counts_them_as_one_value() -> No
         ("idistance", {"centres": 0}, "idistance: centres must be a whole number of at least 1, not 0"),
         ("idistance-fast", {"centres": 1.5}, "idistance-fast: centres must be a whole number"),
         ("hilbert", {"repair": "yes"}, "hilbert: repair must be true or false"),
+        ("hilbert", {"reading": "letter"}, "hilbert: reading must be 'rothko' or 'paper', not 'letter'"),
+        ("idistance-fast", {"reading": True}, "idistance-fast: reading must be 'rothko' or 'paper', not True"),
     ],
 )
 def test_options_out_of_range_are_refused(method: str, options: dict[str, Any], message: str) -> None:
@@ -408,7 +414,11 @@ def test_options_out_of_range_are_refused(method: str, options: dict[str, Any], 
 
 
 @unhurried
-@given(cases(), st.sampled_from([Hilbert(), IDistance(centres=7)]), st.integers(0, 9))
+@given(
+    cases(),
+    st.sampled_from([Hilbert(), IDistance(centres=7), IDistance(centres=7, reading="paper")]),
+    st.integers(0, 9),
+)
 def test_keys_are_the_same_where_it_is_known_between_which_they_lie(case: Case, method: CurveMethod, seed: int) -> None:
     encoded = case.encoded()
     mapping = method.mapping(encoded, seed=seed, threads=1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline, Records
-from rothko.engines.along import FILLED, check_room, check_sizes, longest, sums_of, told, weighed_by
+from rothko.engines.along import FILLED, check_room, check_sample, check_sizes, longest, sums_of, told, weighed_by
 from rothko.engines.disk.carried import rooms, without_dearest
 from rothko.engines.disk.curve_sample import brought_together, drawn_from
 from rothko.engines.disk.laid import Laid, parted, with_ties, without_ties
@@ -75,6 +75,7 @@ class Ranges:
         if most is None or records.rows <= most:
             check_sizes(method, [Segment(0, records.rows)], codes, "memory holds")
         size = method.sampled(records.rows)
+        check_sample(method, size, codes, "memory holds")
         drawn: Encoded = nobody
         files: list[Spilled] = []
         if size:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.along import Bins, check_room, check_sizes, longest, sums_of, told
+from rothko.engines.along import Bins, check_room, check_sample, check_sizes, longest, sums_of, told
 from rothko.engines.divided import Along, BySegment
 from rothko.engines.engine import Io, Request
 from rothko.engines.spark.records import Records
@@ -74,6 +74,7 @@ class Row:
         outline = table.outline
         nobody = outline.encoded(outline.nobody())
         size = method.sampled(outline.rows)
+        check_sample(method, size, table.shares.tuples, "a task holds")
         sample = sampled(table.records, outline, size, seed) if size else nobody
         mapping = method.mapping(sample, seed=seed, threads=1)
         bits = mapping.keys(nobody, threads=1).bits

@@ -6,8 +6,8 @@ when what remains is eligible (EG): no value has more than 1/l of it.
 
 *Greedy step*: the l nearest records of the frontier, then one more at a time until EG holds. *Fall-back step*, where
 that fails: the values with most records left, again one more at a time. *Fig. 9*: while the record that comes next
-widens this group less than the narrowest group of its own would be wide, it joins this one. The paper asks once; asked
-again and again, up to 2·l − 1 records, it saves more.
+widens this group less than the narrowest group of its own would be wide, it joins this one. The paper asks once,
+however large the group is by then; asked again and again, up to 2·l − 1 records, it saves more.
 
 Let R = q·l + r records be left, 0 ≤ r < l, and no value have more than q. While no more than l + r records are taken,
 what remains has room for q − 1 of each value; so all that matters is that the values with q left, of which there are at
@@ -56,7 +56,7 @@ def _most(contest, value, key):
 
 
 @compiled
-def diverse_groups(values, buckets, l, reach, rows, lines):  # noqa: E741 (the literature's letter)
+def diverse_groups(values, buckets, l, reach, once, rows, lines):  # noqa: E741 (the literature's letter)
     """Group records so that the values of each group are different, and at least ``l``.
 
     Parameters
@@ -68,6 +68,9 @@ def diverse_groups(values, buckets, l, reach, rows, lines):  # noqa: E741 (the l
     reach
         How far each record lies along the curve, by which the optimisation of Fig. 9 goes; where it is empty, it goes
         by the NCP of the smallest boxes around the codes in ``rows``.
+    once
+        Whether that is asked once for each group, as in the paper, which needs ``reach``: how far the record that may
+        join lies from the leftmost of the group, on whichever side.
 
     Returns
     -------
@@ -155,6 +158,7 @@ def diverse_groups(values, buckets, l, reach, rows, lines):  # noqa: E741 (the l
         remaining -= taken
         # ── Fig. 9: the next record joins this group where it would be farther from its own
         ready = 0
+        most = taken + 1 if once else 2 * l - 1
         while remaining > 0:
             while ready < l:
                 at = nearest[1]
@@ -167,11 +171,13 @@ def diverse_groups(values, buckets, l, reach, rows, lines):  # noqa: E741 (the l
                 ready += 1
             at = coming[0]
             v = values[at]
-            if owner[v] == groups or taken >= 2 * l - 1:
+            if owner[v] == groups or taken >= most:
                 break
             group[taken] = at
             if reach.size > 0:
-                here, there = reach[at] - reach[group[: taken + 1].min()], reach[coming[l - 1]] - reach[at]
+                leftmost = group[:taken].min()
+                here, there = reach[at] - reach[leftmost], reach[coming[l - 1]] - reach[at]
+                here = abs(here) if once else max(here, 0.0)
             else:
                 here = ncp_of(rows, group, 0, taken + 1, number, lines, box)
                 there = ncp_of(rows, coming, 0, l, number + 1, lines, box)

@@ -5,7 +5,8 @@ are near on the curve are near in space, mostly. Two mappings: the Hilbert curve
 here, and iDistance (:mod:`rothko.methods.curve.idistance`).
 
 Ordered values are placed by value, leaves of a hierarchy and labels by their in-order number, both over the whole range
-of the bits. Missing values come after all others.
+of the bits. Missing values come after all others. By the paper they are placed by value and by number as these are
+(:func:`numbers_of`), and weights do not count.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
+from rothko.errors import PolicyError
 from rothko.progress import each
 
 BITS = 12
 """Bits for each dimension, as in the paper."""
+
+Reading = Literal["rothko", "paper"]
+"""How the paper is read: with what was changed for a reason, or to the letter."""
 
 PART = 20_000
 """About how many records are mapped or sorted in one piece of work."""
@@ -146,6 +151,39 @@ def coordinates(lines: Sequence[Line]) -> list[NDArray[np.float64]]:
     return [places_on(line) * (line.weight / most) for line in lines]
 
 
+def numbers_of(lines: Sequence[Line], bits: int) -> list[NDArray[np.float64]]:
+    """The number of each code of some lines, as the paper has it: by value from the smallest one on, leaves from 0 on.
+
+    Where the widest line needs more bits than there are, all lines shrink by one factor.
+
+    >>> import pyarrow as pa
+    >>> age = Line("age", Kind.ORDERED, pa.array([20, 30, 60]), np.array([0.0, 10, 40]))
+    >>> city = Line("city", Kind.NOMINAL, pa.array(["Bonn", "Rome"]), np.zeros(0), missing=True)
+    >>> [line.tolist() for line in numbers_of([age, city], 12)]
+    [[0.0, 10.0, 40.0], [0.0, 1.0, 2.0]]
+    >>> [line.tolist() for line in numbers_of([age, city], 5)]
+    [[0.0, 7.75, 31.0], [0.0, 0.775, 1.55]]
+    """
+    found = [_numbers_on(line) for line in lines]
+    most, room = max((line[-1] for line in found if len(line)), default=0.0), (1 << bits) - 1
+    return [line / most * room for line in found] if most > room else found
+
+
+def _numbers_on(line: Line) -> NDArray[np.float64]:
+    count = len(line.values)
+    by_value = line.kind is Kind.ORDERED and count > 0
+    found = np.asarray(line.places, dtype=np.float64) if by_value else np.arange(count, dtype=np.float64)
+    # What is missing lies as far behind the last value as values lie apart, if evenly.
+    step = line.span / count if by_value else 1.0
+    return np.append(found, found[-1] + step if count else 0.0) if line.missing else found
+
+
+def check_reading(method: str, reading: object) -> None:
+    """Refuse what is no reading."""
+    if reading not in get_args(Reading):
+        raise PolicyError(f"{method}: reading must be 'rothko' or 'paper', not {reading!r}.")
+
+
 def pieces(rows: int) -> list[tuple[int, int]]:
     """The records in pieces of work: first, and one after the last."""
     return [(i, min(i + PART, rows)) for i in range(0, rows, PART)]
@@ -161,6 +199,8 @@ class HilbertMapping:
     """For another curve: how far, as a share of its range, each attribute is moved in a space twice as wide."""
     attributes: Sequence[int] | NDArray[np.integer] | None = None
     """The lines to map, in the order in which the curve takes them; all by default."""
+    reading: Reading = "rothko"
+    """Whether a dimension fills the range of its bits, or has the numbers of its values, as in the paper."""
 
     def keys(self, encoded: Encoded, *, threads: int) -> Keys:
         """The keys; codes that share a coordinate, and those of lines that are not taken, decide between equal ones."""
@@ -172,8 +212,12 @@ class HilbertMapping:
         taken = list(range(len(lines))) if self.attributes is None else [int(a) for a in self.attributes]
         moved = np.zeros(len(taken)) if self.shift is None else np.asarray(self.shift, dtype=np.float64)
         scale = ((1 << bits) - 1) * (1.0 if self.shift is None else 0.5)
-        shares = coordinates([lines[a] for a in taken])
-        tables = [np.rint((share + move) * scale).astype(np.uint16) for share, move in zip(shares, moved, strict=True)]
+        some = [lines[a] for a in taken]
+        if self.reading == "paper":
+            tables = [np.rint(line).astype(np.uint16) for line in numbers_of(some, bits)]
+        else:
+            shares = zip(coordinates(some), moved, strict=True)
+            tables = [np.rint((share + move) * scale).astype(np.uint16) for share, move in shares]
         starts = np.cumsum([0, *map(len, tables)])
         told = {a for a, table in zip(taken, tables, strict=True) if len(np.unique(table)) == len(table)}
         blurred = [a for a in range(len(lines)) if a not in told]
@@ -197,11 +241,16 @@ class HilbertMapping:
 
     def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
         """Differences of keys, as shares of the curve."""
-        from rothko.kernels.curve.hilbert import gaps_between
+        return gaps_of_keys(keys, order, threads)
 
-        gaps = np.zeros(len(order))
-        each(lambda piece: gaps_between(keys.words[: keys.count], order, *piece, gaps), pieces(len(order)), threads)
-        return gaps
+
+def gaps_of_keys(keys: Keys, order: NDArray[np.int32], threads: int) -> NDArray[np.float64]:
+    """How far the place of each record lies behind the one before it, as a share of what the words hold."""
+    from rothko.kernels.curve.hilbert import gaps_between
+
+    gaps = np.zeros(len(order))
+    each(lambda piece: gaps_between(keys.words[: keys.count], order, *piece, gaps), pieces(len(order)), threads)
+    return gaps
 
 
 def hilbert_order(

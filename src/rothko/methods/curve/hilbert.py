@@ -39,7 +39,7 @@ class Hilbert(CurveMethod):
 
     def mapping(self, sample: Encoded, *, seed: int, threads: int) -> HilbertMapping:
         """The curve, which is the same for all tables of these lines."""
-        return HilbertMapping(self.bits)
+        return HilbertMapping(self.bits, reading=self.reading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

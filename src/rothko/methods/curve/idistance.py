@@ -7,7 +7,10 @@ place is that of its nearest centre, plus the distance.
 
 Where the paper is silent: the sample is clustered by k-means, begun as k-means++ does, with a few rounds; distances are
 Euclidean over coordinates from 0 to 1 (:func:`rothko.methods.curve.curve.coordinates`); centres lie so far apart on the
-curve that the records of two of them never mix; records at the same distance are put in the order of their codes.
+curve that the records of two of them never mix; records at the same distance are put in the order of their codes. By
+the paper (``reading: paper``) a tenth of the records is drawn however many these are, coordinates are numbers
+(:func:`rothko.methods.curve.curve.numbers_of`), and the place of a centre is its Hilbert value, which may be nearer to
+that of the next one than their records are to them.
 """
 
 from __future__ import annotations
@@ -26,13 +29,17 @@ from rothko.methods.curve.curve import (
     Between,
     Keyed,
     Keys,
+    Reading,
     coordinates,
     fields_for,
+    gaps_of_keys,
+    numbers_of,
     pack_codes,
     pieces,
     sort_records,
 )
 from rothko.methods.curve.method import CurveMethod
+from rothko.methods.curve.segments import WORD, as_words
 from rothko.privacy.requirement import whole_number
 from rothko.progress import each
 
@@ -43,6 +50,8 @@ MOST_SAMPLED = 1 << 16
 """unless that is more than so many."""
 ROUNDS = 5
 """How often centres move to the mean of the records that they are nearest to."""
+FRACTION = 32
+"""Bits behind the point of a place that is a Hilbert value plus a distance."""
 
 Floats = NDArray[np.float32]
 
@@ -65,13 +74,17 @@ class IDistance(CurveMethod):
 
     def sampled(self, rows: int) -> int:
         """How many of so many records centres come from."""
-        return min(-(-rows // SAMPLE), MOST_SAMPLED)
+        share = -(-rows // SAMPLE)
+        return share if self.reading == "paper" else min(share, MOST_SAMPLED)
 
-    def mapping(self, sample: Encoded, *, seed: int, threads: int) -> IDistanceMapping:
+    def mapping(self, sample: Encoded, *, seed: int, threads: int) -> IDistanceMapping | HilbertValueMapping:
         """The centres of a sample of the records."""
-        points = Coordinates.of(sample.lines).points(sample, threads)
+        points = Coordinates.of(sample.lines, self.reading).points(sample, threads)
         draws = np.random.default_rng(seed).random(self.centres)
-        return IDistanceMapping(in_hilbert_order(centres_of(points, draws, threads)))
+        centres = centres_of(points, draws, threads)
+        return (
+            HilbertValueMapping.of(centres) if self.reading == "paper" else IDistanceMapping(in_hilbert_order(centres))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +147,57 @@ class IDistanceMapping:
         return np.diff(along, prepend=along[:1])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class HilbertValueMapping:
+    """Places by the Hilbert value of the nearest of some centres, plus the distance to it, as the paper has them."""
+
+    centres: Floats
+    """(dimensions, centres), in whole steps of the curve."""
+    values: NDArray[np.uint64]
+    """(words, centres): the Hilbert value of each, with so many bits behind the point at the end of the last word."""
+
+    @classmethod
+    def of(cls, centres: Floats) -> HilbertValueMapping:
+        """What some centres come to."""
+        dimensions, count = centres.shape
+        bits = dimensions * BITS
+        keys = _hilbert_keys(np.rint(np.clip(centres, 0, (1 << BITS) - 1)).astype(np.int32))
+        # One bit more than a value has: no distance is larger than the largest of them.
+        words = -(-(1 + bits + FRACTION) // WORD)
+        found = np.empty((words, count), dtype=np.uint64)
+        for c, key in enumerate(keys.T.tolist()):
+            value = sum(word << WORD * (len(key) - 1 - i) for i, word in enumerate(key)) >> (WORD * len(key) - bits)
+            found[:, c] = as_words(value << FRACTION, WORD * words, words)
+        return cls(centres, found)
+
+    def keys(self, encoded: Encoded, *, threads: int) -> Keys:
+        """The place, then the codes."""
+        return self.on(encoded.lines)(encoded, threads)
+
+    def on(self, lines: Sequence[Line]) -> Keyed:
+        """The coordinate of each code of each line, looked up."""
+        placed = Coordinates.of(lines, "paper")
+        fields, below = fields_for([line.size for line in lines])
+        count = len(self.values)
+
+        def keyed(encoded: Encoded, threads: int, between: Between | None = None) -> Keys:
+            owner, distance = _nearest(placed.points(encoded, threads), self.centres, threads)
+            words = np.zeros((count + below, encoded.rows), dtype=np.uint64)
+            words[:count] = self.values[:, owner]
+            carried = np.rint(distance.astype(np.float64) * 2.0**FRACTION).astype(np.uint64)
+            for word in words[count - 1 :: -1]:
+                word += carried
+                carried = (word < carried).astype(np.uint64)
+            pack_codes(encoded, range(len(fields)), fields, words[count:])
+            return Keys(words, count, WORD * len(words))
+
+        return keyed
+
+    def gaps(self, keys: Keys, order: NDArray[np.int32], *, threads: int) -> NDArray[np.float64]:
+        """Differences of places, as shares of what their words hold."""
+        return gaps_of_keys(keys, order, threads)
+
+
 class Coordinates(NamedTuple):
     """The coordinates of the codes of some lines, one line after the other."""
 
@@ -141,9 +205,9 @@ class Coordinates(NamedTuple):
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, lines: Sequence[Line]) -> Coordinates:
-        """Those of all codes."""
-        tables = coordinates(lines)
+    def of(cls, lines: Sequence[Line], reading: Reading = "rothko") -> Coordinates:
+        """Those of all codes: shares of the range of a line, or numbers, as in the paper."""
+        tables = numbers_of(lines, BITS) if reading == "paper" else coordinates(lines)
         return cls(np.concatenate(tables).astype(np.float32), np.cumsum([0, *map(len, tables)]))
 
     def points(self, encoded: Encoded, threads: int) -> Floats:
@@ -175,15 +239,19 @@ def centres_of(points: Floats, draws: NDArray[np.float64], threads: int) -> Floa
 
 def in_hilbert_order(centres: Floats) -> Floats:
     """Centres in the order of the Hilbert curve."""
+    cells = np.rint(np.clip(centres, 0, 1) * ((1 << BITS) - 1)).astype(np.int32)
+    return np.ascontiguousarray(centres[:, sort_records(_hilbert_keys(cells), 1)])
+
+
+def _hilbert_keys(cells: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """(words, cells): the keys of (dimensions, cells) along the Hilbert curve, from the top bit on."""
     from rothko.kernels.curve.hilbert import hilbert_keys
 
-    dimensions, count = centres.shape
-    most = (1 << BITS) - 1
-    codes = np.rint(np.clip(centres, 0, 1) * most).astype(np.int32)
+    dimensions, count = cells.shape
     keys = np.zeros((-(-dimensions * BITS // 64), count), dtype=np.uint64)
-    same = np.arange(most + 1, dtype=np.uint16)
-    hilbert_keys(codes, np.arange(dimensions), same, np.zeros(dimensions, dtype=np.int64), BITS, 0, count, keys)
-    return np.ascontiguousarray(centres[:, sort_records(keys, 1)])
+    same = np.arange(1 << BITS, dtype=np.uint16)
+    hilbert_keys(cells, np.arange(dimensions), same, np.zeros(dimensions, dtype=np.int64), BITS, 0, count, keys)
+    return keys
 
 
 def _nearest(points: Floats, centres: Floats, threads: int) -> tuple[NDArray[np.int64], Floats]:

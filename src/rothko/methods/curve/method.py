@@ -16,7 +16,7 @@ import numpy as np
 
 from rothko.data.encode import Encoded
 from rothko.methods.classes import LocalClasses
-from rothko.methods.curve.curve import Curve, Keys, Mapping, curve_of
+from rothko.methods.curve.curve import Curve, Keys, Mapping, Reading, check_reading, curve_of
 from rothko.methods.curve.onedim import group, one_class, shares_of
 from rothko.methods.curve.sample import draw
 from rothko.methods.curve.segments import Segment, cut, held, sorted_counts
@@ -42,9 +42,12 @@ class CurveMethod(LocalMethod):
 
     segment: int | Literal["auto"] = "auto"
     """Records along the curve that are grouped together, at most; longer rows are cut by their keys."""
+    reading: Reading = "rothko"
+    """How the paper is read: ``paper`` has its coordinates, its optimisation of groups for l, and one row of all."""
 
     def __post_init__(self) -> None:
         flag(self.name, "repair", self.repair)
+        check_reading(self.name, self.reading)
         if self.segment != "auto":
             whole_number(self.name, "segment", self.segment, least=2)
 
@@ -53,9 +56,10 @@ class CurveMethod(LocalMethod):
 
         Where people are counted they are: a person may have records in several. And where l-diverse groups are made of
         records that need not be neighbours, unless somebody says otherwise: a value that is frequent in one place goes
-        into groups of another, and the row must be long enough for that.
+        into groups of another, and the row must be long enough for that. The paper knows no segments.
         """
-        if encoded.owner is not None or (self.segment == "auto" and shares_of(encoded, requirements)):
+        together = self.reading == "paper" or shares_of(encoded, requirements)
+        if encoded.owner is not None or (self.segment == "auto" and together):
             return None
         k = fewest(requirements)
         return max(SEGMENT, CLASSES_IN_SEGMENT * k) if self.segment == "auto" else max(self.segment, 2 * k)
@@ -112,7 +116,8 @@ class CurveMethod(LocalMethod):
     ) -> LocalClasses:
         if alike:
             return one_class(encoded, curve, threads=threads)
-        return group(encoded, curve, requirements, name=self.name, exact=self.exact, threads=threads)
+        by_paper = self.reading == "paper"
+        return group(encoded, curve, requirements, name=self.name, exact=self.exact, by_paper=by_paper, threads=threads)
 
     def _segments(
         self, encoded: Encoded, keys: Keys, curve: Curve, requirements: Sequence[Requirement]

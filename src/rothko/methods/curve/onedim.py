@@ -85,7 +85,14 @@ class Buckets:
 
 
 def group(
-    encoded: Encoded, curve: Curve, requirements: Sequence[Requirement], *, name: str, exact: bool, threads: int
+    encoded: Encoded,
+    curve: Curve,
+    requirements: Sequence[Requirement],
+    *,
+    name: str,
+    exact: bool,
+    by_paper: bool = False,
+    threads: int,
 ) -> LocalClasses:
     """Group the records along a curve, all or some of a table, into classes that satisfy every requirement.
 
@@ -95,6 +102,8 @@ def group(
         The method, for the notes.
     exact
         Whether the loss of a group is that of its box; else it is how far the group reaches along the curve.
+    by_paper
+        Whether the groups for l are optimised as in the paper: once each, by distance along the curve.
     """
     row = Row.of(encoded, curve, threads=threads)
     k = fewest(requirements)
@@ -102,7 +111,7 @@ def group(
     buckets = _buckets(row, requirements)
     if buckets is not None:
         others = [r for r in requirements if r is not buckets.requirement]
-        diverse = joined(row, diverse_groups(row, buckets, exact=exact), k)
+        diverse = joined(row, diverse_groups(row, buckets, exact=exact, by_paper=by_paper), k)
         ways.append((merged(row, diverse, others), others))
     if buckets is None or k > buckets.least:
         large = optimal_groups(row, k, exact=exact)
@@ -162,13 +171,14 @@ def in_steps(gaps: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     return np.asarray(np.rint(gaps / step), dtype=np.int64)
 
 
-def diverse_groups(row: Row, buckets: Buckets, *, exact: bool) -> Groups:
+def diverse_groups(row: Row, buckets: Buckets, *, exact: bool, by_paper: bool = False) -> Groups:
     """Groups of records from different buckets, by the 1-D l-diversity heuristic."""
     from rothko.kernels.curve import diverse
 
-    reach = np.empty(0) if exact else np.cumsum(row.curve.gaps)
-    found = diverse.diverse_groups(buckets.values, buckets.count, buckets.least, reach, row.codes, row.lines)
-    return Groups(*found)
+    reach = np.empty(0) if exact and not by_paper else np.cumsum(row.curve.gaps)
+    return Groups(
+        *diverse.diverse_groups(buckets.values, buckets.count, buckets.least, reach, by_paper, row.codes, row.lines)
+    )
 
 
 def joined(row: Row, groups: Groups, k: int) -> Groups:
