@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rothko.errors import PolicyError
+from rothko.methods.letter import Reading
 from rothko.progress import watched
 from rothko.sets.methods import k1 as sets_k1
 from rothko.sets.methods import lsh
 from rothko.sets.methods.cluster import SetCluster, SetIterative
 from rothko.sets.methods.k1 import SetK1
 from rothko.sets.methods.lsh import build_hash, count_bits, count_candidates, count_of_bucket, preprocess
-from rothko.sets.methods.method import READINGS, SetMethod
+from rothko.sets.methods.method import SetMethod
 from rothko.sets.methods.mondrian import SetMondrian
 from rothko.sets.methods.two_phase import SetTwoPhase
 from rothko.sets.records import Records
@@ -210,7 +211,7 @@ def equal_algorithm_4(records: Records, k: int, seed: int, method: SetCluster) -
     assert sets_of(grouped(method, records, k, seed)) == frozen(expected)
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", get_args(Reading))
 @pytest.mark.parametrize(("search", "query"), SEARCHES)
 @given(given_=some_records(), seed=st.integers(0, 3))
 @unhurried
@@ -222,14 +223,14 @@ def test_cluster_equals_algorithm_4(
     equal_algorithm_4(records, k, seed, method)
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", get_args(Reading))
 @pytest.mark.parametrize(("search", "query"), SEARCHES[1:])
 def test_samples_equal_algorithm_4_on_more_records(search: Any, query: Any, reading: Any) -> None:
     records = random_records(400, 25, seed=1)
     equal_algorithm_4(records, 3, 5, SetCluster(search=search, query=query, candidates=2, reading=reading))
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", get_args(Reading))
 @pytest.mark.parametrize("search", ["all", "lsh"])
 @given(given_=some_records(), seed=st.integers(0, 3))
 @unhurried

@@ -14,21 +14,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.line import Kind, Line
-from rothko.errors import PolicyError
+from rothko.methods.letter import Reading
 from rothko.progress import each
 
 BITS = 12
 """Bits for each dimension, as in the paper."""
 
-Reading = Literal["rothko", "paper"]
-"""How the paper is read: with what was changed for a reason, or to the letter."""
 
 PART = 20_000
 """About how many records are mapped or sorted in one piece of work."""
@@ -176,12 +174,6 @@ def _numbers_on(line: Line) -> NDArray[np.float64]:
     # What is missing lies as far behind the last value as values lie apart, if evenly.
     step = line.span / count if by_value else 1.0
     return np.append(found, found[-1] + step if count else 0.0) if line.missing else found
-
-
-def check_reading(method: str, reading: object) -> None:
-    """Refuse what is no reading."""
-    if reading not in get_args(Reading):
-        raise PolicyError(f"{method}: reading must be 'rothko' or 'paper', not {reading!r}.")
 
 
 def pieces(rows: int) -> list[tuple[int, int]]:

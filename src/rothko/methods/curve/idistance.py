@@ -29,7 +29,6 @@ from rothko.methods.curve.curve import (
     Between,
     Keyed,
     Keys,
-    Reading,
     coordinates,
     fields_for,
     gaps_of_keys,
@@ -40,6 +39,7 @@ from rothko.methods.curve.curve import (
 )
 from rothko.methods.curve.method import CurveMethod
 from rothko.methods.curve.segments import WORD, as_words
+from rothko.methods.letter import Reading
 from rothko.privacy.requirement import whole_number
 from rothko.progress import each
 

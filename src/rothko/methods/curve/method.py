@@ -16,11 +16,12 @@ import numpy as np
 
 from rothko.data.encode import Encoded
 from rothko.methods.classes import LocalClasses
-from rothko.methods.curve.curve import Curve, Keys, Mapping, Reading, check_reading, curve_of
+from rothko.methods.curve.curve import Curve, Keys, Mapping, curve_of
 from rothko.methods.curve.onedim import group, one_class, shares_of
 from rothko.methods.curve.sample import draw
 from rothko.methods.curve.segments import Segment, cut, held, sorted_counts
 from rothko.methods.layout import fewest
+from rothko.methods.letter import Reading, check_reading
 from rothko.methods.method import LocalMethod, Progress, flag, silent
 from rothko.privacy.requirement import Requirement, whole_number
 from rothko.privacy.statistics import Statistics

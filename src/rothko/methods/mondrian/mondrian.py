@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.errors import PolicyError
 from rothko.methods.classes import Classes
+from rothko.methods.letter import Reading, check_reading
 from rothko.methods.method import Method, Progress, flag, silent
 from rothko.methods.mondrian.features import groups_of
 from rothko.methods.mondrian.grow import cut
@@ -33,7 +34,6 @@ from rothko.methods.mondrian.problem import Problem, Region, problem
 from rothko.privacy.requirement import Requirement, number
 from rothko.workload.tasks import Task, models
 
-READINGS = ("rothko", "paper")
 MINIMUM_GAIN = 0.01
 
 
@@ -55,14 +55,13 @@ class Mondrian(Method):
     """Where the best cut for the models of the workload gains less than this for each record, go on with the median:
     in bits for class labels, in shares of the table's variance for numbers. 0 goes on to the last gain."""
 
-    reading: Literal["rothko", "paper"] = "rothko"
+    reading: Reading = "rothko"
     """``paper``: to the letter of the TODS 2008 paper where we leave it."""
 
     def __post_init__(self) -> None:
         flag(self.name, "relaxed", self.relaxed)
         number(self.name, "minimum_gain", self.minimum_gain, least=0)
-        if self.reading not in READINGS:
-            raise PolicyError(f"{self.name}: reading must be {' or '.join(READINGS)}, not {self.reading!r}.")
+        check_reading(self.name, self.reading)
         if self.by_the_letter and self.minimum_gain != MINIMUM_GAIN:
             raise PolicyError(
                 f"{self.name}: minimum_gain ({self.minimum_gain:g}) has no meaning with reading: paper, by which "

@@ -35,6 +35,7 @@ from rothko.data.line import Kind, Line
 from rothko.errors import PolicyError
 from rothko.methods.classes import ColumnClasses, Parts
 from rothko.methods.layout import Rows, rules_of
+from rothko.methods.letter import Reading, check_reading
 from rothko.methods.method import Method, Progress, silent
 from rothko.methods.refine.counts import Tally
 from rothko.methods.refine.keys import codes_of, distinct, in_order, keys_of, share_distinct
@@ -43,7 +44,6 @@ from rothko.methods.refine.standing import (
     Part,
     Performed,
     Problem,
-    Reading,
     SetTable,
     Step,
     labels_asked,
@@ -82,8 +82,7 @@ class Refine(Method):
     def __post_init__(self) -> None:
         if self.criterion not in get_args(Criterion):
             raise PolicyError(f"{self.name}: criterion must be 'score', 'infogain' or 'tds', not {self.criterion!r}.")
-        if self.reading not in get_args(Reading):
-            raise PolicyError(f"{self.name}: reading must be 'rothko' or 'paper', not {self.reading!r}.")
+        check_reading(self.name, self.reading)
 
     @property
     def recodes(self) -> bool:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
 from rothko.methods.layout import fewest
+from rothko.methods.letter import Reading
 from rothko.methods.refine.counts import Tally
 from rothko.methods.refine.requirements import Over, sets_of
 from rothko.privacy.requirement import Requirement
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from rothko.kernels.rules import Rules
 
 Criterion = Literal["score", "infogain", "tds"]
-Reading = Literal["rothko", "paper"]
 
 
 class Part(NamedTuple):

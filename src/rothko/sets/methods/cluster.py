@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.methods.letter import Reading, check_reading
 from rothko.privacy.requirement import whole_number
 from rothko.progress import watched
 from rothko.sets.methods.lsh import (
@@ -51,7 +52,7 @@ from rothko.sets.methods.lsh import (
     preprocess,
     without_tables,
 )
-from rothko.sets.methods.method import READINGS, Progress, Reading, SetMethod, one_of
+from rothko.sets.methods.method import Progress, SetMethod, one_of
 from rothko.sets.records import Records
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class SetCluster(SetMethod):
     """Ours, or the thesis to the letter where we leave it."""
 
     def __post_init__(self) -> None:
-        one_of(self.name, "reading", self.reading, READINGS)
+        check_reading(self.name, self.reading)
         one_of(self.name, "search", self.search, ("all", "random", "lsh"))
         one_of(self.name, "query", self.query, ("first", "shared"))
         whole_number(self.name, "tables", self.tables, least=1)
@@ -136,7 +137,7 @@ class SetIterative(SetMethod):
     """Ours, or the thesis to the letter where we leave it."""
 
     def __post_init__(self) -> None:
-        one_of(self.name, "reading", self.reading, READINGS)
+        check_reading(self.name, self.reading)
         one_of(self.name, "search", self.search, ("all", "lsh"))
         whole_number(self.name, "rounds", self.rounds, least=2)
         whole_number(self.name, "tables", self.tables, least=1)

@@ -34,6 +34,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rothko.methods.letter import Reading, check_reading
 from rothko.privacy.requirement import number, whole_number
 from rothko.progress import each
 from rothko.sets.methods.lsh import (
@@ -45,7 +46,7 @@ from rothko.sets.methods.lsh import (
     preprocess,
     without_tables,
 )
-from rothko.sets.methods.method import READINGS, Progress, Reading, SetK1Method, one_of
+from rothko.sets.methods.method import Progress, SetK1Method, one_of
 from rothko.sets.records import Common, Records
 
 RATIO = 4
@@ -84,7 +85,7 @@ class SetK1(SetK1Method):
     """Ours, or for lsh the thesis to the letter where we leave it."""
 
     def __post_init__(self) -> None:
-        one_of(self.name, "reading", self.reading, READINGS)
+        check_reading(self.name, self.reading)
         one_of(self.name, "search", self.search, ("topdown", "lsh", "all"))
         one_of(self.name, "query", self.query, ("first", "shared"))
         number(self.name, "noise", self.noise, least=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,6 @@ from rothko.sets.records import Records
 
 Progress = Callable[[int], None]
 """Called with the number of records whose classes have just become final, or that stand for the work just done."""
-
-Reading = Literal["rothko", "paper"]
-"""Ours, or the thesis to the letter where we leave it."""
-READINGS = ("rothko", "paper")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
