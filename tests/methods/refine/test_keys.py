@@ -123,7 +123,7 @@ def test_bringing_equal_records_together_changes_no_refinement(
 
 
 def test_codes_are_counted_some_at_a_time(people: Encoded) -> None:
-    found = Tally.of(people, []).columns(people.lines, np.ones(3, dtype=np.int64))
+    found = Tally.of(people, []).columns(people.lines, np.ones(3, dtype=np.int64), letter=False)
     for i, (line, codes) in enumerate(zip(people.lines, people.codes, strict=True)):
         before = found.before[found.at[i] + i : found.at[i + 1] + i + 1]
         np.testing.assert_array_equal(np.diff(before), np.bincount(codes, minlength=line.size))
