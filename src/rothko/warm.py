@@ -1,8 +1,8 @@
 """Compiling ahead, for images, executors and the impatient: small runs of methods, in processes of their own.
 
 A kernel is compiled by its first call with some types of arguments, so the sure way to compile what a run will need is
-a run. These are of two hundred made-up records, with a quasi-identifier of every kind that goes a way of its own.
-Methods have little in common, and so each core has one.
+a run. In memory these are of two hundred made-up records, with a quasi-identifier of every kind that goes a way of its
+own; on disk of so many that they go through it in parts. Methods have little in common, and so each core has one.
 """
 
 from __future__ import annotations
@@ -26,20 +26,30 @@ if TYPE_CHECKING:
     from rothko.policy.policy import Policy
 
 RECORDS = 200
+ON_DISK = 70_000
+"""Records of a run on disk: more than are sorted or given keys in one piece,"""
+AT_ONCE = 30_000
+"""fewer of them in memory at once,"""
+K_ON_DISK = 1_000
+"""classes so large that refine is told them apart by fewer still,"""
+MEMORY = "600MB"
+"""and no more memory than there may be where images are built."""
 ASKED: dict[str, dict[str, Any]] = {
     "k": {},
     "diversity": {"privacy": [{"frequency-l-diversity": {"l": 2, "of": "occupation"}}]},
     "others": {"privacy": [{"k-anonymity": {"k": 5}}, {"entropy-l-diversity": {"l": 2, "of": "occupation"}}]},
     "classify": {"workload": [{"classify": {"target": "salary_class"}}]},
     "select": {"workload": [{"select": {"where": "age between 30 and 50"}}]},
-    "rothko-t": {"engine": "rothko-t"},
-    "rothko-s": {"engine": "rothko-s"},
+    "rothko-t": {"engine": {"rothko-t": {"records_at_once": AT_ONCE}}},
+    "rothko-s": {"engine": {"rothko-s": {"records_at_once": AT_ONCE}}},
 }
 """What is asked of a method beside k, for what is compiled for that alone."""
 AS: dict[str, Any] = {"cluster": {"cluster": {"seconds": 600}}}
 """Options of methods that go a shorter way in small tables: cluster searches as in a large one, and ends by itself."""
+PEOPLE = ("salary", "commission", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan")
+"""Quasi-identifiers of the people of a run on disk."""
 MORE = ("town", "income", "number")
-"""Quasi-identifiers beside those of the census: labels without a hierarchy, decimals, and whole numbers far apart."""
+"""Those of a run in memory beside the census's: labels without a hierarchy, decimals, and whole numbers far apart."""
 SETS = [["a", "b"], ["a", "c"], ["b", "c", "d"], ["d", "e"], ["a", "e", "f"]] * 12
 
 
@@ -74,10 +84,12 @@ def recipes(methods: Iterable[str] | None = None) -> list[str]:
 
 def run(recipe: str) -> None:
     """Make a small release."""
+    import pyarrow.parquet as pq
     from pyarrow.csv import write_csv
 
     from rothko import sets
     from rothko.flow import prepare
+    from rothko.generate.agrawal import agrawal
     from rothko.release.formats.csv_lines import lines_once
 
     method, asked = recipe.split(" ")
@@ -86,10 +98,13 @@ def run(recipe: str) -> None:
         if asked == "sets":
             sets.anonymize(SETS, k=3, method=method).save(Path(folder) / "sets.txt")
             return
-        path = Path(folder) / "people.csv"
+        policy, path = _policy(method, asked), Path(folder) / "people.csv"
         write_csv(_people(), path)
-        prepare(path, _policy(method, asked)).save(Path(folder) / "release")
         lines_once(path)  # verifies files whose lines repeat; those of so few records do not
+        if policy.engine.name == asked:
+            path = path.with_suffix(".parquet")
+            pq.write_table(agrawal(ON_DISK), path)
+        prepare(path, policy, memory=MEMORY).save(Path(folder) / "release")
 
 
 def warm(methods: Iterable[str] | None = None, *, threads: int | None = None, progress: Progress = silent) -> Path:
@@ -127,11 +142,12 @@ def warm(methods: Iterable[str] | None = None, *, threads: int | None = None, pr
 
 
 def _people() -> pa.Table:
+    """A few people for a run in memory."""
     from rothko.generate.census import census
 
     people: pa.Table = census(RECORDS)
     places = range(RECORDS)
-    values = ["abcde"[i % 5] for i in places], [i * 0.25 for i in places], [i * 1_000_003 for i in places]
+    values = ["abcde"[i % 5] for i in places], [i * 0.25 for i in places], [i * 1_003 for i in places]
     for name, column in zip(MORE, values, strict=True):
         people = people.append_column(name, [column])
     return people
@@ -139,7 +155,11 @@ def _people() -> pa.Table:
 
 def _policy(method: str, asked: str) -> Policy:
     from rothko.generate.census import census_policy
+    from rothko.policy.policy import Policy
 
+    if "engine" in ASKED[asked]:
+        policy = Policy.quick((*PEOPLE, "class"), qi=PEOPLE, keep="class", k=K_ON_DISK)
+        return policy.but(method=AS.get(method, method), **ASKED[asked])
     policy = census_policy(k=5)
     one_sensitive = {**policy.columns, "salary_class": {"role": "keep"}}  # anatomy takes no more
     columns = one_sensitive | {name: {"role": "quasi-identifier"} for name in MORE}
