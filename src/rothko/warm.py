@@ -46,6 +46,8 @@ ASKED: dict[str, dict[str, Any]] = {
 """What is asked of a method beside k, for what is compiled for that alone."""
 AS: dict[str, Any] = {"cluster": {"cluster": {"seconds": 600}}}
 """Options of methods that go a shorter way in small tables: cluster searches as in a large one, and ends by itself."""
+QUICKLY: dict[str, Any] = {"cluster": {"cluster": {"effort": "fast"}}}
+"""Options of methods that would take long on disk, and have compiled in memory what they do there."""
 PEOPLE = ("salary", "commission", "age", "elevel", "car", "zipcode", "hvalue", "hyears", "loan")
 """Quasi-identifiers of the people of a run on disk."""
 MORE = ("town", "income", "number")
@@ -159,7 +161,7 @@ def _policy(method: str, asked: str) -> Policy:
 
     if "engine" in ASKED[asked]:
         policy = Policy.quick((*PEOPLE, "class"), qi=PEOPLE, keep="class", k=K_ON_DISK)
-        return policy.but(method=AS.get(method, method), **ASKED[asked])
+        return policy.but(method=QUICKLY.get(method, method), **ASKED[asked])
     policy = census_policy(k=5)
     one_sensitive = {**policy.columns, "salary_class": {"role": "keep"}}  # anatomy takes no more
     columns = one_sensitive | {name: {"role": "quasi-identifier"} for name in MORE}
