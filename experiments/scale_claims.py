@@ -430,8 +430,8 @@ CLAIMS = (
     Claim("19c", "§6.4, Fig. 19", "Rothko-T (F_CACHE = 8) and Rothko-S wait for the disk for similar times", ("19",),
           waits),
     Claim("20a", "§6.4, Fig. 20", "A smaller k takes more computation", ("20",), smaller_k_computes_more,
-          reason="a smaller k adds less than two runs of the same differ by, at a load of 15: an hour before, the same "
-          "runs took 1.8, 1.5, 1.6 s (F_CACHE = 1), 1.6, 1.6, 1.6 s (F_CACHE = 8) and 1.1, 0.9, 0.8 s (S)."),
+          reason="a smaller k adds less than two runs of the same differ by: in an earlier version the same runs "
+          "took 1.8, 1.5, 1.6 s (F_CACHE = 1), 1.6, 1.6, 1.6 s (F_CACHE = 8) and 1.1, 0.9, 0.8 s (S)."),
     Claim("20b", "§6.4, Fig. 20", "It falls to the CPU: no more is read or written (within 5 %)", ("20",),
           smaller_k_reads_no_more),
     Claim("21a", "§6.4, Fig. 21", "InfoGain takes more CPU time than Median", ("19", "21"), guided_computes_more),
