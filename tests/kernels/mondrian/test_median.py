@@ -87,7 +87,7 @@ def test_the_letter_equals_its_plain_twin_and_leaves_no_cut_that_it_allows(case:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"reading": "letter"}, "rothko or paper, not 'letter'"),
+        ({"reading": "letter"}, "'rothko' or 'paper', not 'letter'"),
         ({"reading": "paper", "minimum_gain": 0}, r"minimum_gain \(0\) has no meaning with reading: paper"),
         ({"reading": "paper", "relaxed": True}, "set relaxed: false, or remove reading"),
     ],

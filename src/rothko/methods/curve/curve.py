@@ -155,7 +155,7 @@ def numbers_of(lines: Sequence[Line], bits: int) -> list[NDArray[np.float64]]:
     Where the widest line needs more bits than there are, all lines shrink by one factor.
 
     >>> import pyarrow as pa
-    >>> age = Line("age", Kind.ORDERED, pa.array([20, 30, 60]), np.array([0.0, 10, 40]))
+    >>> age = Line("age", Kind.ORDERED, pa.array([20, 30, 60]), np.array([0.0, 10, 40]), missing=False)
     >>> city = Line("city", Kind.NOMINAL, pa.array(["Bonn", "Rome"]), np.zeros(0), missing=True)
     >>> [line.tolist() for line in numbers_of([age, city], 12)]
     [[0.0, 10.0, 40.0], [0.0, 1.0, 2.0]]
