@@ -169,7 +169,8 @@ CLAIMS = (
     Claim("7n", "§4.4", "Contraceptives, naive Bayes and random forest: InfoGain above TDS at k = 10 (p < .05)", ("7",),
           above_tds_at("contraceptives", {"bayes": "10", "forest": "10"}, 0.05),
           reason="it is the forest, which is 1.0 point more accurate. In a fold of 147 records the difference is "
-          "another each time (standard deviation 6.1 points), so that less than 3.5 points cannot be told from chance."),
+          "another each time (standard deviation 6.1 points), so that less than 3.5 points cannot be told from "
+          "chance."),
     Claim("7o", "§4.4, Fig. 7", "Contraceptives: InfoGain above Median for all three classifiers whatever k (on "
           "average over the folds)", ("7",), higher_at_every_k("contraceptives")),
     Claim("8a", "§4.4, Fig. 8", "Median and InfoGain make classes of comparable size (within a factor of two) at every "
