@@ -23,6 +23,8 @@ from rothko.kernels import numbers as knum
 from rothko.kernels import order as ko
 from rothko.kernels import rules as kr
 from rothko.kernels import text as kt
+from rothko.kernels.curve import chances as kchances
+from rothko.kernels.curve import fields as kfields
 from rothko.kernels.mondrian import allowed as kall
 from rothko.kernels.mondrian import arrange as ka
 from rothko.kernels.mondrian import descend as kd
@@ -155,6 +157,31 @@ def spread_cases() -> Iterator[Arguments]:
     for size in (0, *SIZES):
         of_class = random.integers(0, 50, 1 + size // 3).astype(np.int32)
         yield of_class, random.integers(0, len(of_class), size).astype(np.int32)
+
+
+def pack(codes: np.ndarray, lines: list[int], fields: list[tuple[int, int]]) -> np.ndarray:
+    words = np.zeros((2, codes.shape[1]), dtype=np.uint64)
+    words[1] = np.uint64(5) << np.uint64(40)
+    word_of, shift_of = np.array(fields, dtype=np.int64).reshape(-1, 2).T.copy()
+    kfields.pack(codes, np.array(lines, dtype=np.int64), word_of, shift_of, words)
+    return words
+
+
+def pack_twin(codes: np.ndarray, lines: list[int], fields: list[tuple[int, int]]) -> np.ndarray:
+    words = np.zeros((2, codes.shape[1]), dtype=np.uint64)
+    words[1] = np.uint64(5) << np.uint64(40)
+    for a, (word, shift) in zip(lines, fields, strict=True):
+        words[word] |= codes[a].astype(np.uint64) << np.uint64(shift)
+    return words
+
+
+def pack_cases() -> Iterator[Arguments]:
+    random = np.random.default_rng(30)
+    for size in (0, *SIZES, kfields.STRIDE, 2 * kfields.STRIDE + 1):
+        codes = random.integers(0, [[2**31], [4], [2**31], [1]], (4, size)).astype(np.int32)
+        yield codes, [0, 1, 2], [(0, 33), (0, 0), (1, 0)]
+        yield codes[:, ::2], [2, 3], [(1, 1), (0, 63)]
+        yield codes, [], []
 
 
 # ── searching a column ───────────────────────────────────────────────────────────────────────────
@@ -723,6 +750,29 @@ def fold_numbers_cases() -> Iterator[Arguments]:
     yield edge, edge
 
 
+def fold_words(words: np.ndarray, state: np.ndarray) -> np.ndarray:
+    state = state.copy()
+    kchances.fold_words(words, state)
+    return state
+
+
+def fold_words_twin(words: np.ndarray, state: np.ndarray) -> list[int]:
+    found = state.tolist()
+    for word in words.tolist():
+        found = [mix_twin(((s ^ w) + 0x9E3779B97F4A7C15) % WORD) for s, w in zip(found, word, strict=True)]
+    return found
+
+
+def fold_words_cases() -> Iterator[Arguments]:
+    random = np.random.default_rng(31)
+    for size in (0, *SIZES[:5]):
+        for count in (0, 1, 3):
+            yield (
+                random.integers(0, WORD, (count, size), dtype=np.uint64),
+                random.integers(0, WORD, size, dtype=np.uint64),
+            )
+
+
 def fold_bytes(texts: list[bytes], state: np.ndarray) -> np.ndarray:
     state = state.copy()
     # Texts may begin anywhere in the data, as those of a slice do.
@@ -915,6 +965,8 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[], Iter
         order_by_key_cases,
     ),
     "order.find": (ko.find, lambda rising, begin, end, value: find_twin(rising[begin:end], begin, value), find_cases),
+    "fields.pack": (pack, pack_twin, pack_cases),
+    "chances.fold_words": (fold_words, fold_words_twin, fold_words_cases),
     "text.line_runs": (line_runs, line_runs_twin, line_runs_cases),
     "text.parse_integers": (parse_integers, parse_integers_twin, parse_integers_cases),
     "text.survey": (survey, survey_twin, survey_cases),

@@ -446,7 +446,7 @@ def points_of(n: int, dimensions: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize(("n", "dimensions"), [(1, 1), (7, 1), (200, 3), (300, 5), (500, 9)])
 def test_the_nearest_centre_is_the_first_of_the_nearest(n: int, dimensions: int) -> None:
     points = points_of(n, dimensions, 1)
-    for count in (1, 2, 30):
+    for count in (1, 2, 3, 4, 30):
         centres = points_of(count, dimensions, 2)
         given = np.ascontiguousarray(points.T), np.ascontiguousarray(centres.T)
         owner, distance = np.full(n, -1), np.full(n, -1, dtype=np.float32)
@@ -455,6 +455,20 @@ def test_the_nearest_centre_is_the_first_of_the_nearest(n: int, dimensions: int)
         apart = np.sqrt(((points[:, None].astype(np.float64) - centres[None]) ** 2).sum(axis=2))
         np.testing.assert_array_equal(owner, apart.argmin(axis=1))
         np.testing.assert_allclose(distance, apart.min(axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("count", "dimensions"), [(1, 1), (6, 2), (7, 4), (512, 9)])
+def test_distances_are_added_dimension_after_dimension_in_single_precision(count: int, dimensions: int) -> None:
+    """So they are the same to the bit however many centres are gone through together."""
+    random = np.random.default_rng(count)
+    points, centres = (random.random((dimensions, n), dtype=np.float32) for n in (300, count))
+    owner, distance = np.empty(300, dtype=np.int64), np.empty(300, dtype=np.float32)
+    idistance.nearest_centres(points, centres, 0, 300, owner, distance)
+    away = np.zeros((count, 300), dtype=np.float32)
+    for point, centre in zip(points, centres, strict=True):
+        away += (point - centre[:, None]) ** 2
+    np.testing.assert_array_equal(owner, away.argmin(axis=0))
+    np.testing.assert_array_equal(distance, np.sqrt(away.min(axis=0)))
 
 
 def test_centres_move_to_the_mean_of_their_points() -> None:

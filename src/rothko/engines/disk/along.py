@@ -81,7 +81,7 @@ class Ranges:
         if size:
             passed = with_ties(passing(records, "sample", progress), secret)
             files = brought_together(passed, outline, spill, shares.buffers)
-            drawn = drawn_from(files, outline, size, seed)
+            drawn = drawn_from(files, outline, size, seed, threads=threads)
             give_back()
         mapping = OnLines.of(method.mapping(drawn, seed=seed, threads=threads), outline.lines)
         bits = mapping.keys(nobody, threads=1).bits

@@ -8,6 +8,7 @@ have all of each record, and from there they go on along the curve.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.disk.spill import Spill, Spilled
 from rothko.methods.curve.sample import bar_for, chances_of, code_words, drawn, in_codes, in_question, summed
+from rothko.progress import each
 
 TOGETHER = 1 << 18
 """About how many records draw at a time."""
@@ -31,12 +33,12 @@ def brought_together(records: Iterable[Coded], outline: Outline, spill: Spill, m
     return writer.close()
 
 
-def drawn_from(files: Sequence[Spilled], outline: Outline, size: int, seed: int) -> Encoded:
+def drawn_from(files: Sequence[Spilled], outline: Outline, size: int, seed: int, *, threads: int = 1) -> Encoded:
     """The sample that the memory engine draws of all records."""
     more = 1
     while True:
         bar = bar_for(size, outline.rows, more)
-        found = [_drawn(file, outline, bar, seed) for file in files if file.rows]
+        found = each(partial(_drawn, outline=outline, bar=bar, seed=seed), [one for one in files if one.rows], threads)
         words = np.concatenate([some for some, _ in found], axis=1)
         chances = np.concatenate([some for _, some in found])
         if len(chances) >= size or more >= outline.rows:

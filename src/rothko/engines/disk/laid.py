@@ -24,6 +24,7 @@ from rothko.engines.plan import Budget
 from rothko.methods.curve.curve import sort_records
 from rothko.methods.curve.segments import Cell
 from rothko.methods.ties import ties_of
+from rothko.progress import ahead
 from rothko.secret import Secret
 from rothko.trim import give_back
 
@@ -32,7 +33,7 @@ FILES = 1
 more of them less waits, but they are written in smaller pieces: with four, 50 million records took 14 % more.
 """
 SLICE = 1 << 15
-"""Records that are sent to files at a time."""
+"""Records whose keys are found at a time."""
 FINER = 8
 """How many cells, by the sample, have as many records as a segment."""
 
@@ -71,12 +72,13 @@ class Laid:
         sampled = max(sum(cell.rows for cell in cells), 1)
         number = _runs(cells, max(sampled * shares.tuples // (FILES * rows), 1))
         firsts = [cell.first(whole.bits) for cell in cells]
-        route = _along(whole, firsts)
+        route = _along(whole, firsts, threads=1)
         # Half of what is for buffers: keys, and what they are looked up in, take the rest.
         writer = spill.writer(whole.outline, parts=int(number[-1]) + 1, memory=shares.buffers // 2)
         found = np.zeros(len(cells), dtype=np.int64)
-        for i, coded in enumerate(_slices(records)):
-            place = route(coded)
+        # One thread writes what others find the keys of.
+        placed = ahead(lambda coded: (coded, route(coded)), _slices(records), whole.threads)
+        for i, (coded, place) in enumerate(placed):
             found += np.bincount(place, minlength=len(cells))
             writer.write(number[place], coded)
             if i == 0:
@@ -125,7 +127,7 @@ class Laid:
         """The records of some segments after the others: loaded, or where they lie if they are too many."""
         segments = divided.segments
         large = [segments[span][0].rows > shares.tuples for span in spans]
-        route = _along(divided, [segments[span.start].first for span in spans])
+        route = _along(divided, [segments[span.start].first for span in spans], divided.threads)
         coming = _Coming(self._ready(spans, divided, large, route, shares, spill), route, spans, divided)
         for number, span in enumerate(spans):
             give_back()  # what became of the one before is written, and gone
@@ -161,10 +163,10 @@ class Laid:
                 yield one, first + i, first + i
 
 
-def _along(whole: BySegment, firsts: Sequence[int]) -> Along:
+def _along(whole: BySegment, firsts: Sequence[int], threads: int) -> Along:
     """Sends records to cells, or to spans, by their first keys."""
     numbers = {i: i for i in range(len(firsts))}
-    return Along(whole.outline.lines, whole.mapping, firsts, whole.bits, numbers, whole.threads)
+    return Along(whole.outline.lines, whole.mapping, firsts, whole.bits, numbers, threads)
 
 
 def _runs(cells: Sequence[Cell], rows: int) -> NDArray[np.int32]:

@@ -64,39 +64,62 @@ def seed_centres(points, draws):
 def nearest_centres(points, centres, first, last, owner, distance):
     """The nearest centre of the points ``first`` to ``last``, the first of several, and how far it is.
 
-    Both are (dimensions, points). A block of points goes through the centres together, three dimensions at a
-    time, added in their order: 1.7 times as fast as all centres for one point after the other, and the same to the bit.
+    Both are (dimensions, points). A block of points goes through four centres together, three dimensions at a time,
+    added in their order: what is read of a point serves four times, and only the nearest of the four is held against
+    the best so far. 1.4 to 1.6 times as fast as centre by centre, and the same to the bit.
     """
     d, count = centres.shape
+    # The last one again where it takes more to make fours: nothing is nearer than itself.
+    fours = np.empty((d, (count + 3) // 4 * 4), dtype=np.float32)
+    for a in range(d):
+        for c in range(fours.shape[1]):
+            fours[a, c] = centres[a, min(c, count - 1)]
     block = np.zeros((d, BLOCK), dtype=np.float32)
-    away, best = np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
-    at = np.empty(BLOCK, dtype=np.int32)
+    away = np.empty((4, BLOCK), dtype=np.float32)
+    away_0, away_1, away_2, away_3 = away[0], away[1], away[2], away[3]
+    best, at = np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.int32)
     for begin in range(first, last, BLOCK):
         n = min(BLOCK, last - begin)
         for a in range(d):
             for j in range(n):
                 block[a, j] = points[a, begin + j]
         best[:] = np.inf
-        for c in range(count):
+        for c in range(0, fours.shape[1], 4):
             away[:] = 0
             a = 0
             while a + 3 <= d:
-                x, y, z = centres[a, c], centres[a + 1, c], centres[a + 2, c]
                 one, two, three = block[a], block[a + 1], block[a + 2]
+                x_0, x_1, x_2, x_3 = fours[a, c], fours[a, c + 1], fours[a, c + 2], fours[a, c + 3]
+                y_0, y_1, y_2, y_3 = fours[a + 1, c], fours[a + 1, c + 1], fours[a + 1, c + 2], fours[a + 1, c + 3]
+                z_0, z_1, z_2, z_3 = fours[a + 2, c], fours[a + 2, c + 1], fours[a + 2, c + 2], fours[a + 2, c + 3]
                 for j in range(BLOCK):
-                    u, v, w = one[j] - x, two[j] - y, three[j] - z
-                    away[j] = ((away[j] + u * u) + v * v) + w * w
+                    x, y, z = one[j], two[j], three[j]
+                    u_0, u_1, u_2, u_3 = x - x_0, x - x_1, x - x_2, x - x_3
+                    v_0, v_1, v_2, v_3 = y - y_0, y - y_1, y - y_2, y - y_3
+                    w_0, w_1, w_2, w_3 = z - z_0, z - z_1, z - z_2, z - z_3
+                    away_0[j] = ((away_0[j] + u_0 * u_0) + v_0 * v_0) + w_0 * w_0
+                    away_1[j] = ((away_1[j] + u_1 * u_1) + v_1 * v_1) + w_1 * w_1
+                    away_2[j] = ((away_2[j] + u_2 * u_2) + v_2 * v_2) + w_2 * w_2
+                    away_3[j] = ((away_3[j] + u_3 * u_3) + v_3 * v_3) + w_3 * w_3
                 a += 3
             while a < d:
-                x, row = centres[a, c], block[a]
+                one = block[a]
+                x_0, x_1, x_2, x_3 = fours[a, c], fours[a, c + 1], fours[a, c + 2], fours[a, c + 3]
                 for j in range(BLOCK):
-                    step = row[j] - x
-                    away[j] += step * step
+                    x = one[j]
+                    u_0, u_1, u_2, u_3 = x - x_0, x - x_1, x - x_2, x - x_3
+                    away_0[j] += u_0 * u_0
+                    away_1[j] += u_1 * u_1
+                    away_2[j] += u_2 * u_2
+                    away_3[j] += u_3 * u_3
                 a += 1
             for j in range(BLOCK):
-                nearer = away[j] < best[j]
-                best[j] = away[j] if nearer else best[j]
-                at[j] = np.int32(c) if nearer else at[j]
+                p, q, r, s = away_0[j], away_1[j], away_2[j], away_3[j]
+                low, low_at = q if q < p else p, np.int32(c + 1) if q < p else np.int32(c)
+                high, high_at = s if s < r else r, np.int32(c + 3) if s < r else np.int32(c + 2)
+                near, near_at = high if high < low else low, high_at if high < low else low_at
+                at[j] = near_at if near < best[j] else at[j]
+                best[j] = near if near < best[j] else best[j]
         for j in range(n):
             owner[begin + j] = at[j]
             distance[begin + j] = np.sqrt(best[j])

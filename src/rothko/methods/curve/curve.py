@@ -277,8 +277,10 @@ def pack_codes(
     encoded: Encoded, lines: Sequence[int], fields: Sequence[tuple[int, int]], words: NDArray[np.uint64]
 ) -> None:
     """Write the codes of some lines into their fields of (words, records) that are zero."""
-    for a, (word, shift) in zip(lines, fields, strict=True):
-        words[word] |= encoded.codes[a].astype(np.uint64) << np.uint64(shift)
+    from rothko.kernels.curve.fields import pack
+
+    word_of, shift_of = np.array(fields, dtype=np.int64).reshape(-1, 2).T.copy()
+    pack(encoded.codes, np.array(lines, dtype=np.int64), word_of, shift_of, words)
 
 
 def sort_records(words: NDArray[np.uint64], threads: int) -> NDArray[np.int32]:

@@ -115,10 +115,9 @@ def chances_of(words: Words, numbers: NDArray[np.int64], seed: int) -> Words:
     >>> chances_of(np.array([[7, 7, 8]], dtype=np.uint64), np.array([0, 1, 0]), 0).tolist()[0] >> 56
     184
     """
+    from rothko.kernels.curve.chances import fold_words
+
     found = np.full(len(numbers), np.uint64(seed & (2**64 - 1)))
-    for row in (*words, numbers.astype(np.uint64)):
-        found = (found ^ row) + np.uint64(0x9E3779B97F4A7C15)
-        found = (found ^ found >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-        found = (found ^ found >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-        found ^= found >> np.uint64(31)
+    fold_words(words, found)
+    fold_words(numbers.astype(np.uint64)[None], found)
     return found
