@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.growing import Tables
+from rothko.engines.growing import SHARED, Tables
 from rothko.engines.part import RecodedTable
 from rothko.methods.classes import ColumnClasses, Parts
 from rothko.methods.refine.keys import codes_of, distinct, in_order, keys_of
@@ -30,9 +30,9 @@ from rothko.release.measured import Meter
 from rothko.release.publish import Published
 from rothko.release.recoding.combinations import Combinations
 from rothko.release.write import Content
+from rothko.trim import give_back
 
 MOST_BINS = 32
-"""Each holds back a megabyte."""
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -87,14 +87,15 @@ class Recoder:
 
     def __init__(self, part: RecodedTable, policy: Policy, tables: Tables, *, seed: int, threads: int = 1) -> None:
         self._part = part
-        self._by_part = ByPart.of(part.outline.lines, part.parts, part.counts, policy)
+        self._by_part = ByPart.of(part.outline.lines, part.parts, part.counts.pop(), policy)
+        give_back()  # what it took to see that parts cover their values
         self._alike = [_alike(self._by_part.published[line.name]) for line in part.outline.lines]
         self._combinations = Combinations(self._by_part, policy, tables)
         self._shuffle = Shuffle(tables, part.rows, part.at_once, seed=seed, threads=threads)
         names = [f"{i}" for i in range(len(part.parts) + len(part.outline.targets))]
         schema = pa.schema([*((name, pa.int32()) for name in names), ("times", pa.int64())])
         count = min(MOST_BINS, math.ceil(part.rows / part.at_once))
-        self._bins = [tables.table(schema) for _ in range(count)]
+        self._bins = [tables.table(schema, held=SHARED) for _ in range(count)]
         self._schema = schema
         self._kept: pa.Schema = pa.schema([])
 
@@ -121,6 +122,7 @@ class Recoder:
         self,
     ) -> Iterator[tuple[dict[str, tuple[Published, ...]], pa.Table, NDArray[np.int32], NDArray[np.int32] | None]]:
         """The rows, some at a time: what classes publish, what is kept, the class of each, the order to leave in."""
+        give_back()  # what it took to take them
         lines, kept = len(self._part.parts), len(self._kept.names)
         sizes = [len(one.low) for one in self._part.parts]
         for table, leave, rows in self._shuffle.pieces():

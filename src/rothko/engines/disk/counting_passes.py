@@ -29,6 +29,8 @@ from rothko.workload.tasks import Classify
 
 AT_ONCE = 1 << 23
 """Bytes of what was written that are counted at a time."""
+HELD = 1 << 23
+"""Bytes of records that are held until they are written: more would not be written faster, for they go to one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Refining:
             most=self.most, progress=self.progress,
         )  # fmt: skip
         self.notes.extend(found.refined.notes)
-        parts, counts = found.refined.columns(outline.lines), found.tally.records
+        parts, counts = found.refined.columns(outline.lines), [found.counts]
         del found
         give_back()
         yield RecodedTable(outline, outline.rows, counter.batches, self.shares.tuples, parts, counts)
@@ -81,7 +83,7 @@ class DiskCounter:
     def tally(self, tasks: Sequence[Classify]) -> Tally:
         """All records by the codes of each line, in the pass that writes them."""
         give_back()
-        writer = self.spill.writer(self.outline, parts=1, memory=self.shares.buffers)
+        writer = self.spill.writer(self.outline, parts=1, memory=min(self.shares.buffers, HELD))
         found = _Tallies.of(self.outline, tasks, self.shares.frequency)
         for coded in passing(self.records.pop(), "repartition", self.progress):
             writer.write(np.zeros(coded.rows, dtype=np.int32), coded)
@@ -95,7 +97,8 @@ class DiskCounter:
         """The different records of every set, in one pass over what was written."""
         give_back()  # what it took to look ahead
         different = [_Different() for _ in asked]
-        for coded in self.batches():
+        [file] = self.files
+        for coded in file.codes(AT_ONCE):
             encoded = self.outline.encoded(coded)
             for one, found in zip(asked, different, strict=True):
                 found.add(one.count(encoded))
@@ -104,7 +107,9 @@ class DiskCounter:
                     found.settle()
                 if sum(found.rows for found in different) > most:
                     return None
-        return [found.counted(one.words) for one, found in zip(asked, different, strict=True)]
+        counted = [found.counted(one.words) for one, found in zip(asked, different, strict=True)]
+        give_back()  # what it took to count
+        return counted
 
     def batches(self) -> Iterator[Coded]:
         """The records, as they were written."""

@@ -75,14 +75,11 @@ class Tally:
         laid_out = lay_out(lines)
         weights = laid_out.scales[:, 0].copy()
         laid_out.scales[:, 0] = 1.0
-        return Columns(
-            lines=laid_out,
-            weights=weights,
-            at=np.append(0, np.cumsum(laid_out.spec[:, 1])),
-            before=np.concatenate([np.append(0, np.cumsum(counts)) for counts in self.records]).astype(np.int64),
-            least=least,
-            letter=letter,
-        )
+        at = np.append(0, np.cumsum(laid_out.spec[:, 1]))
+        before = np.zeros(int(at[-1]) + len(lines), dtype=np.int64)
+        for i, counts in enumerate(self.records):
+            np.cumsum(counts, out=before[at[i] + i + 1 : at[i + 1] + i + 1])
+        return Columns(lines=laid_out, weights=weights, at=at, before=before, least=least, letter=letter)
 
     def labelled(
         self, lines: Sequence[Line], tasks: Sequence[Classify], domains: Mapping[str, Domain], rows: int
