@@ -25,6 +25,7 @@ from rothko.methods.refine.standing import Performed, Problem, labels_asked
 from rothko.mistakes import said
 from rothko.privacy.requirement import Requirement
 from rothko.progress import Progress, silent
+from rothko.trim import give_back
 from rothko.workload.tasks import Classify, Task
 
 SAMPLED = 100_000
@@ -83,6 +84,7 @@ def refine_by_counts(
         outline.rows, outline.lines, outline.domains, counter.tally(labels_asked(workload)), requirements, workload,
         criterion=method.criterion, reading=method.reading,
     )  # fmt: skip
+    give_back()  # what it took to add them up
     foresight = Foresight.of(problem, outline, outline.encoded(sample))
     standing, rounds, largest = problem.begin(), list[Performed](), 0
     while not rounds or not rounds[-1].finished:
