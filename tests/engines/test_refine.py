@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
+import weakref
 from collections import Counter as Times
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rothko.data.encode import Encoded, encode
-from rothko.data.line import Kind
+from rothko.data.line import Kind, Line
 from rothko.data.survey.coded import Coded, Outline
 from rothko.data.typed import typed
 from rothko.engines.refine import RefinedByCounts, refine_by_counts
 from rothko.errors import InputError
 from rothko.methods.refine.counts import Tally
-from rothko.methods.refine.foresight import FAR, Asked, Cells, Counted, Foresight, depths_of
+from rothko.methods.refine.foresight import FAR, Asked, Cells, Counted, Foresight, _after, depths_of
 from rothko.methods.refine.refine import Refine, refine
 from rothko.methods.refine.standing import Problem, Step, labels_asked
 from rothko.policy.policy import Policy
@@ -160,3 +162,85 @@ def test_what_was_counted_corrects_what_a_sample_tells(monkeypatch: pytest.Monke
         same, more = refined()
     assert steps == same == list(refine(encoded, policy.privacy, Refine(), ()).steps())
     assert 2 * len(counted) < len(more)
+
+
+def many_codes(size: int) -> tuple[Encoded, Problem]:
+    """Two lines of very many codes, each of which as many records have, and what is asked of them."""
+    places = np.arange(size, dtype=np.float64)
+    lines = tuple(Line(name, Kind.ORDERED, pa.array(places), places, False) for name in "ab")
+    encoded = Encoded(lines, np.tile(np.arange(size, dtype=np.int32), (2, 1)), {})
+    requirements = (KAnonymity(k=size // 8),)
+    problem = Problem.of(
+        size, lines, {}, Tally.of(encoded, ()), requirements, (), criterion="score", reading="rothko"
+    )  # fmt: skip
+    return encoded, problem
+
+
+def test_counts_by_code_are_held_once() -> None:
+    """Of very many distinct values they are the largest thing that there is while records are counted."""
+    size = 200_000
+    encoded, problem = many_codes(size)
+    tally = Tally.of(encoded, ())
+    tracemalloc.start()
+    problem.columns.before[:] = tally.columns(problem.lines, problem.columns.least, letter=False).before
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * size * (8 + 8 + 8) + (1 << 18), "counts, places, and what brings them together"
+    for counts, expected in zip(problem.counts(), tally.records, strict=True):
+        np.testing.assert_array_equal(counts, expected)
+
+
+def test_a_tally_is_gone_when_records_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(3)
+    table = pa.table({name: draws.integers(0, 16, 5_000) for name in "ab"})
+    policy = Policy(columns={name: {"role": "quasi-identifier"} for name in "ab"}, privacy=[KAnonymity(k=30)])
+    encoded = encode(typed(table, policy), policy)
+    told: list[weakref.ref[object]] = []
+    tally, tuples = PlainCounter.tally, PlainCounter.tuples
+
+    def noted(self: PlainCounter, tasks: Sequence[Classify]) -> Tally:
+        found = tally(self, tasks)
+        told.extend(weakref.ref(counts) for counts in found.records)
+        return found
+
+    def counted(self: PlainCounter, asked: Sequence[Asked], most: int) -> list[Counted] | None:
+        assert [one() for one in told] == [None, None]
+        return tuples(self, asked, most)
+
+    monkeypatch.setattr(PlainCounter, "tally", noted)
+    monkeypatch.setattr(PlainCounter, "tuples", counted)
+    sample = coded_of(encoded).take(draws.choice(5_000, 300, replace=False))
+    outline, counter = outline_of(encoded), PlainCounter(encoded, outline_of(encoded), 2_000)
+    found = refine_by_counts(outline, counter, Refine(), tuple(policy.privacy), (), sample=sample, most=6_000)
+    assert told
+    for counts, codes in zip(found.counts, encoded.codes, strict=True):
+        np.testing.assert_array_equal(counts, np.bincount(codes, minlength=len(counts)))
+
+
+def test_a_table_of_few_records_does_not_grow_with_the_codes() -> None:
+    """It is made of cells: of codes it takes one line at a time."""
+    size = 400_000
+    encoded, problem = many_codes(size)
+    outline = outline_of(encoded)
+    depths, standing = depths_of(problem), problem.begin()
+    cells = Cells.ahead(problem, depths, standing, 2)
+    [asked] = cells.asked(problem, outline)
+    counted = asked.count(Encoded(encoded.lines, encoded.codes[:, :1_000], {}))
+    asked.table(problem, outline, standing, cells, counted)  # compiles
+    tracemalloc.start()
+    asked.table(problem, outline, standing, cells, counted)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.5 * 4 * size
+
+
+def test_parts_lie_in_memory_in_one_order() -> None:
+    """Kernels are compiled for the order of an array: another one would be compiled in the middle of a run."""
+    encoded, problem = many_codes(4_000)
+    outline, standing = outline_of(encoded), problem.begin()
+    foresight = Foresight.of(problem, outline, encoded)
+    every = Cells.ahead(problem, foresight.depths, standing, FAR)
+    foretold = foresight._run(standing, every, 5)
+    assert len(foretold.performed) == 5
+    for steps in range(6):
+        assert _after(standing, foretold, steps).flags.c_contiguous

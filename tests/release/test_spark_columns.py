@@ -215,8 +215,8 @@ def test_many_combinations_go_beside_the_recoding(tmp_path: Path, monkeypatch: p
 def test_what_does_not_hold_is_not_published() -> None:
     table, asked = people(), policy(publish="mean")
     found = refined(table, asked)
-    wrong = [counts[::-1].copy() for counts in found.tally.records]
-    right = ByPart.of(found.outline.lines, found.parts, found.tally.records, asked)
+    wrong = [counts[::-1].copy() for counts in found.counts]
+    right = ByPart.of(found.outline.lines, found.parts, found.counts, asked)
     assert {*right.published} == {"age", "zip", "town", "wage"}
     shifted = [replace(parts, of_code=np.roll(parts.of_code, 1)) for parts in found.parts]
     with pytest.raises(VerificationError, match="does not hold"):

@@ -11,6 +11,11 @@ from typing import Protocol
 
 import pyarrow as pa
 
+HELD = 1 << 20
+"""Bytes of a table that are held until they are written: sequential for any disk."""
+SHARED = 1 << 18
+"""Bytes of each of many tables among which rows are divided, as many of which are held at a time."""
+
 
 class TableFile(Protocol):
     """Rows that are appended some at a time, and read back in the same order as often as need be."""
@@ -49,6 +54,6 @@ class Holder(Protocol):
 class Tables(Holder, Protocol):
     """A private folder in which such tables are made."""
 
-    def table(self, schema: pa.Schema) -> TableFile:
-        """A table without rows."""
+    def table(self, schema: pa.Schema, *, held: int = HELD) -> TableFile:
+        """A table without rows; so many bytes of those that are appended are held until they are written."""
         ...

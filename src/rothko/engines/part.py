@@ -74,8 +74,8 @@ class RecodedTable:
     """How many records fit in memory."""
     parts: tuple[Parts, ...]
     """Of each line."""
-    counts: tuple[NDArray[np.int64], ...]
-    """Of each line: how many records have each code."""
+    counts: list[tuple[NDArray[np.int64], ...]]
+    """One, until it is used. Of each line: how many records have each code."""
 
 
 AnyPart = Part | LargeClass | RecodedTable

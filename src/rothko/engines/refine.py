@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rothko.data.survey.coded import Coded, Outline
 from rothko.errors import InputError
 from rothko.methods.refine.counts import Tally
@@ -22,6 +25,7 @@ from rothko.methods.refine.standing import Performed, Problem, labels_asked
 from rothko.mistakes import said
 from rothko.privacy.requirement import Requirement
 from rothko.progress import Progress, silent
+from rothko.trim import give_back
 from rothko.workload.tasks import Classify, Task
 
 SAMPLED = 100_000
@@ -45,7 +49,8 @@ class RefinedByCounts:
     """What was found, and what it was found from."""
 
     refined: Refined
-    tally: Tally
+    counts: tuple[NDArray[np.int64], ...]
+    """Of each line: how many records have each code."""
     largest: int
     """The most different records that were held at a time."""
 
@@ -75,11 +80,11 @@ def refine_by_counts(
     InputError
         If there are more different records than that where one looks a single refinement ahead.
     """
-    tally = counter.tally(labels_asked(workload))
     problem = Problem.of(
-        outline.rows, outline.lines, outline.domains, tally, requirements, workload,
+        outline.rows, outline.lines, outline.domains, counter.tally(labels_asked(workload)), requirements, workload,
         criterion=method.criterion, reading=method.reading,
     )  # fmt: skip
+    give_back()  # what it took to add them up
     foresight = Foresight.of(problem, outline, outline.encoded(sample))
     standing, rounds, largest = problem.begin(), list[Performed](), 0
     while not rounds or not rounds[-1].finished:
@@ -103,7 +108,8 @@ def refine_by_counts(
         tables = [
             one.table(problem, outline, standing, cells, those) for one, those in zip(asked, counted, strict=True)
         ]
+        del asked, counted
         rounds.append(problem.run(tables, standing, cells.apart))
         assert rounds[-1].finished or len(rounds[-1].performed), "cells tell less apart than a refinement needs"
         standing = rounds[-1].standing
-    return RefinedByCounts(Refined.by(problem, rounds), tally, largest)
+    return RefinedByCounts(Refined.by(problem, rounds), problem.counts(), largest)

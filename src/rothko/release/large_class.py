@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.growing import Tables
+from rothko.engines.growing import SHARED, Tables
 from rothko.engines.part import LargeClass
 from rothko.methods.classes import Cuts, TreeClasses
 from rothko.policy.policy import Policy
@@ -40,7 +40,7 @@ from rothko.release.publish import (
 from rothko.release.rows import random_order, row_keys
 
 BITS = 5
-"""Of a hash, by which rows are distributed at a time: a file holds back a megabyte, so 32 megabytes in all."""
+"""Of a hash, by which rows are distributed at a time: 32 files."""
 PIECE = 1 << 16
 """Rows that leave at a time where all are alike."""
 
@@ -218,7 +218,7 @@ class _File:
 
     def __init__(self, tables: Tables, schema: pa.Schema) -> None:
         self.first, self.last = np.uint64(2**64 - 1), np.uint64(0)
-        self._table = tables.table(schema)
+        self._table = tables.table(schema, held=SHARED)
         self.batches, self.remove = self._table.batches, self._table.remove
 
     @property

@@ -8,7 +8,7 @@ written down, brought together in bins, and from that follows what was lost and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rothko.data.domain import Sensitive
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.growing import Tables
+from rothko.engines.growing import SHARED, TableFile, Tables
 from rothko.engines.part import RecodedTable
 from rothko.methods.classes import ColumnClasses, Parts
 from rothko.methods.refine.keys import codes_of, distinct, in_order, keys_of
@@ -30,9 +30,16 @@ from rothko.release.measured import Meter
 from rothko.release.publish import Published
 from rothko.release.recoding.combinations import Combinations
 from rothko.release.write import Content
+from rothko.trim import give_back
 
 MOST_BINS = 32
-"""Each holds back a megabyte."""
+PORTION = 4
+"""A bin of more combinations than this part of the records that fit in memory is divided again: what they lose takes as
+many numbers for each as a record has, and several times."""
+FEW = 1 << 12
+"""Combinations that are never divided again."""
+MOST_DIVIDED = 1 << 24
+"""Bins that a hash tells apart at most."""
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -58,12 +65,12 @@ class Counts(NamedTuple):
         """Some of the combinations."""
         return Counts(self.shows[:, some], self.labels[:, some], self.times[some])
 
-    def bins(self, count: int) -> NDArray[np.int64]:
-        """The bin of each: the same for all labels of what is shown."""
+    def bins(self, count: int, among: int = 1) -> NDArray[np.int64]:
+        """The bin of each, in one of so many bins: the same for all labels of what is shown."""
         keys = np.zeros(len(self.times), dtype=np.uint64)
         for parts in self.shows:
             keys = (keys + parts.astype(np.uint64) + np.uint64(1)) * SPREAD
-        return ((keys >> np.uint64(33)) % np.uint64(count)).astype(np.int64)
+        return ((keys >> np.uint64(33)) // np.uint64(among) % np.uint64(count)).astype(np.int64)
 
     def measure(self, outline: Outline, by_part: ByPart, meter: Meter) -> NDArray[np.int32]:
         """Have measured what these classes lose, all of whose records are counted; what each shows."""
@@ -87,15 +94,16 @@ class Recoder:
 
     def __init__(self, part: RecodedTable, policy: Policy, tables: Tables, *, seed: int, threads: int = 1) -> None:
         self._part = part
-        self._by_part = ByPart.of(part.outline.lines, part.parts, part.counts, policy)
+        self._by_part = ByPart.of(part.outline.lines, part.parts, part.counts.pop(), policy)
+        give_back()  # what it took to see that parts cover their values
         self._alike = [_alike(self._by_part.published[line.name]) for line in part.outline.lines]
         self._combinations = Combinations(self._by_part, policy, tables)
         self._shuffle = Shuffle(tables, part.rows, part.at_once, seed=seed, threads=threads)
         names = [f"{i}" for i in range(len(part.parts) + len(part.outline.targets))]
         schema = pa.schema([*((name, pa.int32()) for name in names), ("times", pa.int64())])
         count = min(MOST_BINS, math.ceil(part.rows / part.at_once))
-        self._bins = [tables.table(schema) for _ in range(count)]
-        self._schema = schema
+        self._tables, self._schema = tables, schema
+        self._bins = self._new_bins(count)
         self._kept: pa.Schema = pa.schema([])
 
     def take(self, coded: Coded) -> tuple[Encoded, dict[str, tuple[Published, ...]], NDArray[np.int32]]:
@@ -104,10 +112,7 @@ class Recoder:
         partition = self._by_part.classes(encoded)
         classes = partition.class_of()
         counts = Counts.of(encoded, partition, classes)
-        of = counts.bins(len(self._bins))
-        for i, table in enumerate(self._bins):
-            some = counts.take(np.flatnonzero(of == i))
-            table.write(pa.table([*map(pa.array, (*some.shows, *some.labels, some.times))], schema=self._schema))
+        self._divide(counts, self._bins)
         shown = [alike[parts.of_code[codes]] for alike, parts, codes in self._shown(coded)]
         names = [f"\0{i}" for i in range(len(shown))]
         self._kept = coded.kept.schema
@@ -121,6 +126,7 @@ class Recoder:
         self,
     ) -> Iterator[tuple[dict[str, tuple[Published, ...]], pa.Table, NDArray[np.int32], NDArray[np.int32] | None]]:
         """The rows, some at a time: what classes publish, what is kept, the class of each, the order to leave in."""
+        give_back()  # what it took to take them
         lines, kept = len(self._part.parts), len(self._kept.names)
         sizes = [len(one.low) for one in self._part.parts]
         for table, leave, rows in self._shuffle.pieces():
@@ -133,15 +139,40 @@ class Recoder:
 
     def measure(self, meter: Meter) -> None:
         """Measure what all records lost, once they are taken."""
-        lines = len(self._part.parts)
         for table in self._bins:
-            if table.rows:
-                columns = [column.to_numpy() for column in pa.concat_tables(table.batches()).columns]
-                empty = np.empty((0, table.rows), dtype=np.int32)
-                labels = np.stack(columns[lines:-1]) if len(columns) > lines + 1 else empty
-                counts = Counts(np.stack(columns[:lines]), labels, columns[-1])
-                self._combinations.add(counts.measure(self._part.outline, self._by_part, meter))
+            self._measure(table, meter, among=len(self._bins))
+
+    def _measure(self, table: TableFile, meter: Meter, *, among: int) -> None:
+        """Measure the combinations of one of so many bins."""
+        if table.rows > max(self._part.at_once // PORTION, FEW) and among <= MOST_DIVIDED:
+            below = self._new_bins(MOST_BINS)
+            for some in table.batches():
+                self._divide(self._counts(some), below, among)
             table.remove()
+            for one in below:
+                self._measure(one, meter, among=MOST_BINS * among)
+            return
+        if table.rows:
+            counts = self._counts(pa.concat_tables(table.batches()))
+            self._combinations.add(counts.measure(self._part.outline, self._by_part, meter))
+        table.remove()
+
+    def _new_bins(self, count: int) -> list[TableFile]:
+        return [self._tables.table(self._schema, held=SHARED) for _ in range(count)]
+
+    def _divide(self, counts: Counts, bins: Sequence[TableFile], among: int = 1) -> None:
+        """Write down how many records show some combinations."""
+        of = counts.bins(len(bins), among)
+        for i, table in enumerate(bins):
+            some = counts.take(np.flatnonzero(of == i))
+            table.write(pa.table([*map(pa.array, (*some.shows, *some.labels, some.times))], schema=self._schema))
+
+    def _counts(self, table: pa.Table) -> Counts:
+        """What was written down."""
+        columns, lines = [column.to_numpy() for column in table.columns], len(self._part.parts)
+        empty = np.empty((0, table.num_rows), dtype=np.int32)
+        labels = np.stack(columns[lines:-1]) if len(columns) > lines + 1 else empty
+        return Counts(np.stack(columns[:lines]), labels, columns[-1])
 
     def files(self, path: Path) -> dict[Path, Content]:
         """What the recoding consists of: path → JSON text or table."""

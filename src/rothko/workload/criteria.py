@@ -27,6 +27,8 @@ from rothko.data.line import Line
 from rothko.errors import InputError, WorkloadWarning
 from rothko.workload.tasks import Classify, Model, Select, Task, models
 
+STRIDE = 1 << 15
+"""Logarithms that are computed at a time: they stay in the cache."""
 MANY_LABELS = 1000
 
 AddRow = Callable[[str, NDArray[np.int32]], int]
@@ -131,7 +133,10 @@ def logarithm(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 def logarithms(most: int) -> NDArray[np.int64]:
     """The same of all counts from 0 to ``most``."""
-    return logarithm(np.arange(most + 1))
+    found = np.empty(most + 1, dtype=np.int64)
+    for begin in range(0, most + 1, STRIDE):
+        found[begin : begin + STRIDE] = logarithm(np.arange(begin, min(begin + STRIDE, most + 1)))
+    return found
 
 
 def _targets(

@@ -21,6 +21,7 @@ from rothko.data.domain import Domain
 from rothko.data.line import Kind, Line
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.disk.spill import Spill
+from rothko.engines.growing import SHARED
 from rothko.engines.packing import record_bytes
 from rothko.errors import InputError, OutputError
 from rothko.private import remove_leftovers
@@ -474,3 +475,33 @@ def test_tables_that_grow(tmp_path: Path) -> None:
         assert table.bytes == spill.written
         table.remove()
         assert [file.name for file in spill.folder.iterdir()] == ["lock"]
+
+
+def test_codes_alone_are_read_without_what_is_kept(tmp_path: Path) -> None:
+    kept = pa.table({"note": [f"note {i}" for i in range(5_000)]})
+    for some in (kept, NONE):
+        with Spill.open(tmp_path) as spill:
+            writer = spill.writer(outline(7, 300), parts=1, memory=1 << 16)
+            writer.write(np.zeros(5_000, dtype=np.int32), records(5_000, 7, 300, kept=some))
+            [spilled] = writer.close()
+            whole = list(spilled.batches())
+            read = spill.read
+            codes = list(spilled.codes())
+            assert (spill.read - read < read / 2) == bool(some.num_columns)
+            for column in range(2):
+                np.testing.assert_array_equal(
+                    np.concatenate([one.codes[column] for one in codes]),
+                    np.concatenate([one.codes[column] for one in whole]),
+                )
+            assert [one.values["s"].tolist() for one in codes] == [one.values["s"].tolist() for one in whole]
+
+
+def test_tables_among_which_rows_are_divided_hold_little_together(tmp_path: Path) -> None:
+    with Spill.open(tmp_path) as spill:
+        tables = [spill.table(pa.schema({"a": pa.int64()}), held=SHARED) for _ in range(32)]
+        for i in range(10):
+            for table in tables:
+                table.write(pa.table({"a": np.arange(i * 10_000, (i + 1) * 10_000)}))
+        assert sum(8 * table.rows for table in tables) - spill.written < 32 * SHARED
+        for table in tables:
+            assert pa.concat_tables(table.batches())["a"].to_pylist() == list(range(100_000))

@@ -41,7 +41,7 @@ def same(found: RefinedTable, table: pa.Table, policy: Policy) -> None:
         np.testing.assert_array_equal(ours.of_code, theirs.of_code)
         np.testing.assert_array_equal((ours.low, ours.high), (theirs.low, theirs.high))
         assert ours.suppressed == theirs.suppressed
-    for counts, codes in zip(found.tally.records, encoded.codes, strict=True):
+    for counts, codes in zip(found.counts, encoded.codes, strict=True):
         np.testing.assert_array_equal(counts, np.bincount(codes, minlength=len(counts)))
     assert found.notes[-len(wanted.notes) :] == wanted.notes or not wanted.notes
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from rothko.workload.tasks import Classify
 
 AT_ONCE = 1 << 23
 """Bytes of what was written that are counted at a time."""
+HELD = 1 << 23
+"""Bytes of records that are held until they are written: more would not be written faster, for they go to one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Refining:
             most=self.most, progress=self.progress,
         )  # fmt: skip
         self.notes.extend(found.refined.notes)
-        parts, counts = found.refined.columns(outline.lines), found.tally.records
+        parts, counts = found.refined.columns(outline.lines), [found.counts]
         del found
         give_back()
         yield RecodedTable(outline, outline.rows, counter.batches, self.shares.tuples, parts, counts)
@@ -81,7 +84,7 @@ class DiskCounter:
     def tally(self, tasks: Sequence[Classify]) -> Tally:
         """All records by the codes of each line, in the pass that writes them."""
         give_back()
-        writer = self.spill.writer(self.outline, parts=1, memory=self.shares.buffers)
+        writer = self.spill.writer(self.outline, parts=1, memory=min(self.shares.buffers, HELD))
         found = _Tallies.of(self.outline, tasks, self.shares.frequency)
         for coded in passing(self.records.pop(), "repartition", self.progress):
             writer.write(np.zeros(coded.rows, dtype=np.int32), coded)
@@ -95,7 +98,8 @@ class DiskCounter:
         """The different records of every set, in one pass over what was written."""
         give_back()  # what it took to look ahead
         different = [_Different() for _ in asked]
-        for coded in self.batches():
+        [file] = self.files
+        for coded in file.codes(AT_ONCE):
             encoded = self.outline.encoded(coded)
             for one, found in zip(asked, different, strict=True):
                 found.add(one.count(encoded))
@@ -104,7 +108,9 @@ class DiskCounter:
                     found.settle()
                 if sum(found.rows for found in different) > most:
                     return None
-        return [found.counted(one.words) for one, found in zip(asked, different, strict=True)]
+        counted = [found.counted(one.words) for one, found in zip(asked, different, strict=True)]
+        give_back()  # what it took to count
+        return counted
 
     def batches(self) -> Iterator[Coded]:
         """The records, as they were written."""
@@ -155,7 +161,7 @@ class _Tallies:
 
     outline: Outline
     tasks: Sequence[Classify]
-    counts: list[NDArray[np.int64]]
+    counts: list[NDArray[Any]]
     """Of each line: by code, and by label of each task where these fit."""
     others: list[Tally]
     """What was found so far of labels that do not."""
@@ -164,11 +170,12 @@ class _Tallies:
     def of(cls, outline: Outline, tasks: Sequence[Classify], room: int) -> _Tallies:
         codes = sum(line.size for line in outline.lines)
         labels = sum(outline.domains[task.target].size for task in tasks)
-        fits = 8 * codes * (1 + labels) <= room
+        kind = np.int32 if outline.rows <= np.iinfo(np.int32).max else np.int64
+        fits = codes * (8 + np.dtype(kind).itemsize * labels) <= room
         counts = [np.zeros(line.size, dtype=np.int64) for line in outline.lines]
         if fits:
             sizes = [outline.domains[task.target].size for task in tasks]
-            counts += [np.zeros(line.size * size, dtype=np.int64) for line in outline.lines for size in sizes]
+            counts += [np.zeros(line.size * size, dtype=kind) for line in outline.lines for size in sizes]
         return cls(outline, tasks, counts, [])
 
     @property
@@ -188,11 +195,12 @@ class _Tallies:
         if self.others:
             return self.others[0]
         lines, tasks = len(self.outline.lines), len(self.tasks)
-        pairs = [_pairs(counts) for counts in self.counts[lines:]]
-        return Tally(tuple(self.counts[:lines]), tuple(tuple(pairs[i * tasks : (i + 1) * tasks]) for i in range(lines)))
+        records, self.counts[:lines] = tuple(self.counts[:lines]), []
+        pairs = [_pairs(self.counts.pop(0)) for _ in range(lines * tasks)]
+        return Tally(records, tuple(tuple(pairs[i * tasks : (i + 1) * tasks]) for i in range(lines)))
 
 
-def _add(counts: Sequence[NDArray[np.int64]], coded: Coded, labels: Sequence[tuple[NDArray[np.int32], int]]) -> None:
+def _add(counts: Sequence[NDArray[Any]], coded: Coded, labels: Sequence[tuple[NDArray[np.int32], int]]) -> None:
     lines = len(coded.codes)
     for i, codes in enumerate(coded.codes):
         np.add.at(counts[i], codes, 1)
@@ -200,6 +208,6 @@ def _add(counts: Sequence[NDArray[np.int64]], coded: Coded, labels: Sequence[tup
             np.add.at(counts[lines + i * len(labels) + t], codes.astype(np.int64) * size + label, 1)
 
 
-def _pairs(counts: NDArray[np.int64]) -> Pairs:
+def _pairs(counts: NDArray[Any]) -> Pairs:
     there = np.flatnonzero(counts)
-    return Pairs(there, counts[there])
+    return Pairs(there, counts[there].astype(np.int64))

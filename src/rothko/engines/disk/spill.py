@@ -27,6 +27,7 @@ import pyarrow as pa
 from rothko import environment, private
 from rothko.data.survey.coded import Outline
 from rothko.engines.disk.spilled import Spilled, TableFile, Writer
+from rothko.engines.growing import HELD
 from rothko.errors import OutputError
 from rothko.mistakes import said
 
@@ -84,9 +85,9 @@ class Spill:
         """Distribute records over files, one per part, with at most ``memory`` bytes of buffers."""
         return Writer(self, outline, parts, memory)
 
-    def table(self, schema: pa.Schema) -> TableFile:
+    def table(self, schema: pa.Schema, *, held: int = HELD) -> TableFile:
         """A file of rows that are appended some at a time, and read back in the same order."""
-        return TableFile(self, schema)
+        return TableFile(self, schema, held)
 
     def require(self, needed: int) -> None:
         """Refuse to go on where the file system has no room for ``needed`` bytes more.

@@ -159,11 +159,17 @@ class Spilled:
         """One pass over the records, about a megabyte of the file at a time, or so many bytes."""
         messages = self._file.messages()
         for blocks in _grouped(self._blocks, size):
-            yield self._decode(blocks, messages)
+            yield self._decode(blocks, messages, self._packing.kept)
+
+    def codes(self, size: int = CHUNK) -> Iterator[Coded]:
+        """The same without the columns that are kept, which are not read."""
+        messages = self._file.messages(1 if self._packing.kept is None else 2)
+        for blocks in _grouped(self._blocks, size):
+            yield self._decode(blocks, messages, None)
 
     def load(self) -> Coded:
         """All records at once."""
-        return self._decode([rows for rows, _ in self._blocks], self._file.messages())
+        return self._decode([rows for rows, _ in self._blocks], self._file.messages(), self._packing.kept)
 
     def remove(self) -> None:
         """Delete the file; the records are gone."""
@@ -175,9 +181,7 @@ class Spilled:
         self._blocks.append((packed.rows, size))
         self.rows += packed.rows
 
-    def _decode(self, blocks: Sequence[int], messages: Iterator[pa.Buffer]) -> Coded:
-        kept = self._packing.kept
-
+    def _decode(self, blocks: Sequence[int], messages: Iterator[pa.Buffer], kept: pa.Schema | None) -> Coded:
         def packed() -> Iterator[Packed]:
             for _ in blocks:
                 codes = pa.ipc.read_record_batch(next(messages), self._packing.codes)
@@ -189,10 +193,11 @@ class Spilled:
 class TableFile:
     """A table on disk that grows at its end; made by a spill."""
 
-    def __init__(self, spill: Folder, schema: pa.Schema) -> None:
+    def __init__(self, spill: Folder, schema: pa.Schema, most: int) -> None:
         self.rows = 0
         """Number of rows."""
         self._file = _File(spill)
+        self._most = most
         self._stored = Stored(schema)
         self._held: list[pa.RecordBatch] = []
         self._buffered = 0
@@ -204,12 +209,12 @@ class TableFile:
         return self._file.bytes
 
     def write(self, table: pa.Table) -> None:
-        """Append some rows; they are written once there is a megabyte of them, or when they are read."""
+        """Append some rows; they are written once as many are held as may be, or when they are read."""
         if table.num_rows:
             self._held.append(self._stored.store(table))
             self._buffered += self._held[-1].nbytes
             self.rows += table.num_rows
-            if self._buffered >= CHUNK:
+            if self._buffered >= self._most:
                 self._flush()
 
     def batches(self) -> Iterator[pa.Table]:
@@ -274,13 +279,18 @@ class _File:
         self.bytes += message.size
         return int(message.size)
 
-    def messages(self) -> Iterator[pa.Buffer]:
+    def messages(self, one_in: int = 1) -> Iterator[pa.Buffer]:
+        """The first of so many messages each, and no other is read; all of them by default."""
         if not self._sizes:
             return
         with self._spill.explained():
             file = FileIO(self._path)
         with file:
-            for size in list(self._sizes):
+            for i, size in enumerate(list(self._sizes)):
+                if i % one_in:
+                    with self._spill.explained():
+                        file.seek(size, os.SEEK_CUR)
+                    continue
                 message = pa.allocate_buffer(size)
                 left = memoryview(message)
                 with self._spill.explained():

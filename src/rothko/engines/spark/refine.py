@@ -34,7 +34,8 @@ class RefinedTable:
     outline: Outline
     parts: tuple[Parts, ...]
     """Of each line."""
-    tally: Tally
+    counts: tuple[NDArray[np.int64], ...]
+    """Of each line: how many records have each code."""
     tuples: int
     """Records that an executor can hold while they are published."""
     seed: int
@@ -61,7 +62,7 @@ def refine_on(
 
     parts, refined = found.refined.columns(outline.lines), found.refined
     return RefinedTable(
-        table.records, coder, outline, parts, found.tally, table.shares.tuples, seed, io, (*notes, *refined.notes)
+        table.records, coder, outline, parts, found.counts, table.shares.tuples, seed, io, (*notes, *refined.notes)
     )  # fmt: skip
 
 

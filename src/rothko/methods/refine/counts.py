@@ -75,14 +75,11 @@ class Tally:
         laid_out = lay_out(lines)
         weights = laid_out.scales[:, 0].copy()
         laid_out.scales[:, 0] = 1.0
-        return Columns(
-            lines=laid_out,
-            weights=weights,
-            at=np.append(0, np.cumsum(laid_out.spec[:, 1])),
-            before=np.concatenate([np.append(0, np.cumsum(counts)) for counts in self.records]).astype(np.int64),
-            least=least,
-            letter=letter,
-        )
+        at = np.append(0, np.cumsum(laid_out.spec[:, 1]))
+        before = np.zeros(int(at[-1]) + len(lines), dtype=np.int64)
+        for i, counts in enumerate(self.records):
+            np.cumsum(counts, out=before[at[i] + i + 1 : at[i + 1] + i + 1])
+        return Columns(lines=laid_out, weights=weights, at=at, before=before, least=least, letter=letter)
 
     def labelled(
         self, lines: Sequence[Line], tasks: Sequence[Classify], domains: Mapping[str, Domain], rows: int
@@ -90,9 +87,9 @@ class Tally:
         """How often each code of each line has each class label; records without one do not count."""
         from rothko.kernels.refine.gains import Labels
 
-        labels: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)]
-        amounts: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-        places: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        most = sum(len(pairs.places) for of_line in self.labels for pairs in of_line)
+        labels, amounts = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
+        places = np.empty(sum(line.size + 1 for line in lines) * len(tasks), dtype=np.int64)
         at = np.zeros((len(lines), len(tasks)), dtype=np.int64)
         seen = np.zeros((len(lines), len(tasks)), dtype=np.bool_)
         entries, codes_so_far = 0, 0
@@ -100,19 +97,19 @@ class Tally:
             for t, task in enumerate(tasks):
                 count = domains[task.target].size
                 pairs = self.labels[i][t]
-                there = pairs.places % count != count - 1
+                label = (pairs.places % count).astype(np.int32)
+                there = label != count - 1
                 found = pairs.places[there]
-                labels.append((found % count).astype(np.int32))
-                amounts.append(pairs.amounts[there])
-                places.append(np.searchsorted(found, np.arange(line.size + 1) * count) + entries)
+                end, codes_end = entries + len(found), codes_so_far + line.size + 1
+                labels[entries:end], amounts[entries:end] = label[there], pairs.amounts[there]
+                places[codes_so_far:codes_end] = np.searchsorted(found, np.arange(line.size + 1) * count) + entries
                 at[i, t] = codes_so_far
                 seen[i, t] = task.features is None or line.name in task.features
-                entries += len(found)
-                codes_so_far += line.size + 1
+                entries, codes_so_far = end, codes_end
         return Labels(
-            labels=np.concatenate(labels),
-            amounts=np.concatenate(amounts),
-            places=np.concatenate(places),
+            labels=labels[:entries],
+            amounts=amounts[:entries],
+            places=places,
             at=at,
             counts=np.array([domains[task.target].size - 1 for task in tasks], dtype=np.int64),
             seen=seen,

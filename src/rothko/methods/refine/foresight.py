@@ -190,17 +190,19 @@ class Asked:
             )
         codes = codes_of(Keys(counted.words, self._nobody().sizes))
         width = len(self.lines)
-        columns = [cells.first[i][row] for i, row in zip(self.lines, codes[:width], strict=True)]
         at = problem.columns.at
-        of_code = [standing.part_of(i, int(at[i]), problem.lines[i].size) for i in self.lines]
         numbers = [np.flatnonzero(standing.parts[:, 0] == i).astype(np.int32) for i in self.lines]
-        shown = [np.searchsorted(rows, of).astype(np.int32) for rows, of in zip(numbers, of_code, strict=True)]
-        order, starts, different = in_order(keys_of(columns, [len(rows) for rows in numbers], shown))
+        shown = []  # by cell: there may be many more codes
+        for i, rows in zip(self.lines, numbers, strict=True):
+            parts = standing.part_of(i, int(at[i]), problem.lines[i].size)[cells.first[i]]
+            shown.append(np.searchsorted(rows, parts).astype(np.int32))
+        order, starts, different = in_order(keys_of(list(codes[:width]), [len(rows) for rows in numbers], shown))
         shows = [rows[parts] for rows, parts in zip(numbers, codes_of(different), strict=True)]
-        rows = [*columns, counted.times.astype(np.int32), *codes[width:]]
         rules = rules_of(outline.encoded(outline.nobody()), self.over.requirements, Rows(before=width + 1).add)
         spans = np.column_stack([starts[:-1], starts[1:]])
-        return SetTable([row[order] for row in rows], rules, spans, np.stack(shows, axis=1))
+        columns = [cells.first[i][row[order]] for i, row in zip(self.lines, codes[:width], strict=True)]
+        columns += [counted.times[order].astype(np.int32), *(row[order] for row in codes[width:])]
+        return SetTable(columns, rules, spans, np.stack(shows, axis=1))
 
     def _nobody(self) -> Keys:
         nothing = np.empty(0, dtype=np.int32)
@@ -339,4 +341,5 @@ def _after(standing: Standing, foretold: Performed, steps: int) -> NDArray[np.in
     gone = split[split[:, STEP_PART] < len(standing.parts), STEP_PART]
     new = foretold.history[there][:, [LINE, LOW, HIGH]]
     kept = np.delete(standing.parts, gone, axis=0)
-    return np.concatenate([kept, np.pad(new, ((0, 0), (0, 2)))]).astype(np.int32)
+    # In one order of memory, as everywhere: for another one the kernel would be compiled in the middle of a run.
+    return np.concatenate([kept, np.pad(new, ((0, 0), (0, 2)))]).astype(np.int32, order="C")

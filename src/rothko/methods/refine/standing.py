@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -192,6 +192,13 @@ class Problem:
         labels = tally.labelled(lines, tasks, domains, rows)
         return cls(rows, lines, over, members, columns, labels, criterion, notes)
 
+    def counts(self) -> tuple[NDArray[np.int64], ...]:
+        """Of each line: how many records have each code."""
+        at = self.columns.at.tolist()
+        return tuple(
+            np.diff(self.columns.before[begin + i : end + i + 1]) for i, (begin, end) in enumerate(pairwise(at))
+        )
+
     def begin(self) -> Standing:
         """The most masked table."""
         return Standing.begin(self.lines, len(self.over), self.rows)
@@ -230,6 +237,9 @@ class Problem:
         trees = np.array([line.kind is Kind.TREE for line in self.lines])
         most_leaves = np.where(trees, sizes, np.minimum(sizes, np.maximum(self.rows // self.columns.least, 1)))
         most_parts = int(2 * most_leaves.sum())
+        if steps is not None:
+            children = max(2, int(self.columns.lines.tree[:, 4].max(initial=0)))
+            most_parts = min(most_parts, len(standing.parts) + steps * children)
         history, performed, hidden, hiding, never, finished = kernel.refine(
             self.columns, self.labels, sets, start, most_parts, most_parts if steps is None else steps,
             get_args(Criterion).index(self.criterion),

@@ -74,7 +74,7 @@ class Recode:
         cls, table: RefinedTable, policy: Policy, names: Sequence[str], meter: NewMeter, folder: Path, ending: str
     ) -> Recode:
         """How a table is recoded; an error where what is published would not hold."""
-        by_part = ByPart.of(table.outline.lines, table.parts, table.tally.records, policy)
+        by_part = ByPart.of(table.outline.lines, table.parts, table.counts, policy)
         # Half of what fits, for rows do not spread quite evenly.
         files = max(1, math.ceil(2 * table.outline.rows / table.tuples))
         return cls(
