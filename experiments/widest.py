@@ -56,6 +56,7 @@ class Widest(Mondrian):
         seed: int = 0,
         threads: int = 1,
         progress: Progress = silent,
+        room: int | None = None,
         phase: int | None = None,
     ) -> LocalClasses:
         """Cut the table, and its parts, while the cut along the widest attribute is allowable."""

@@ -20,6 +20,7 @@ from rothko.data.source.source import Source
 from rothko.data.typed import typed
 from rothko.engines.options import Memory
 from rothko.engines.plan import check_fits
+from rothko.engines.plan import in_memory as taken
 from rothko.errors import InfeasibleError, PrivacyWarning
 from rothko.methods.anatomy import refuse as refuse_anatomy
 from rothko.methods.classes import Classes
@@ -101,7 +102,8 @@ def made(
     warn_of_alike(encoded, policy)
     check_statistics(encoded.lines, statistics_asked(policy.workload))
     with timed(timings, "partition"):
-        spared = _partition(encoded, policy, seed, secret, threads, progress)
+        room = None if memory is None else max(memory - taken(table.nbytes), 0)
+        spared = _partition(encoded, policy, seed, secret, threads, room, progress)
     partition, left_out, silent = spared.classes, 0, None
     if len(spared.stay) < encoded.rows:
         silent = partition.classes if spared.starred else None
@@ -204,7 +206,9 @@ def feasible(encoded: Encoded, rows: int, policy: Policy) -> None:
                 raise InfeasibleError(f"This table cannot meet {requirement.describe()}: {part.infeasible(whole)}.")
 
 
-def _partition(encoded: Encoded, policy: Policy, seed: int, secret: Secret, threads: int, progress: Progress) -> Spared:
+def _partition(
+    encoded: Encoded, policy: Policy, seed: int, secret: Secret, threads: int, room: int | None, progress: Progress
+) -> Spared:
     """The classes, and the records that are suppressed."""
     done = 0
 
@@ -216,7 +220,7 @@ def _partition(encoded: Encoded, policy: Policy, seed: int, secret: Secret, thre
     def group(some: Encoded) -> Classes:
         nonlocal done
         done = 0
-        return grouped(some, policy, seed=seed, secret=secret, threads=threads, progress=report)
+        return grouped(some, policy, seed=seed, secret=secret, threads=threads, progress=report, room=room)
 
     progress("partition", 0, encoded.rows)
     if policy.suppress is None:
@@ -233,13 +237,14 @@ def grouped(
     secret: Secret,
     threads: int,
     progress: Callable[[int], None] = lambda _: None,
+    room: int | None = None,
 ) -> Classes:
     """The classes of a table in memory; where the method may part equal records, none can tell how."""
     method: Method = policy.method
 
     def group(encoded: Encoded) -> Classes:
         found = method.partition(
-            encoded, policy.privacy, workload=policy.workload, seed=seed, threads=threads, progress=progress
+            encoded, policy.privacy, workload=policy.workload, seed=seed, threads=threads, progress=progress, room=room
         )
         return with_shares(encoded, found, policy, threads=threads)
 

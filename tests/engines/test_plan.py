@@ -95,6 +95,15 @@ def test_a_budget_keeps_to_its_limit_or_names_the_least(memory: int, row: int, g
     assert taken <= found.memory
 
 
+@pytest.mark.parametrize("wanted", [0, 10**7, 10**12])
+def test_what_a_method_keeps_comes_off_its_records(wanted: int) -> None:
+    shares = plan.budget(GB, row_bytes=44)
+    free, fewer = GB - plan.BASELINE, shares.beside(wanted)
+    assert shares.room(wanted) == min(wanted, free // 2)
+    assert abs(fewer.tuples / shares.tuples + shares.room(wanted) / free - 1) < 1e-5
+    assert (fewer.frequency, fewer.buffers) == (shares.frequency, shares.buffers)
+
+
 def test_more_memory_means_more_of_everything() -> None:
     small, large = (plan.budget(memory * GB, row_bytes=44) for memory in (1, 4))
     assert small.frequency < large.frequency

@@ -6,7 +6,6 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import pytest
 import rothko as rk
 from rothko.engines import along as segments_counted
 from rothko.engines.disk import along
+from rothko.engines.plan import Budget
 from rothko.errors import PolicyError
 from tests.command import Rothko
 from tests.engine import FITS, small
@@ -211,7 +211,7 @@ def test_a_row_that_fits_as_codes_alone_is_grouped_as_a_whole(people: pa.Table, 
 def test_what_needs_all_records_at_once_is_refused_with_what_can(
     people: pa.Table, disk_engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(along, "budget", lambda *_, **__: SimpleNamespace(tuples=FITS))
+    monkeypatch.setattr(along, "budget", lambda *_, **__: Budget(0, 0, 0, 0, FITS))
     diverse = [{"frequency-l-diversity": {"l": 2, "of": "disease"}}]
     with pytest.raises(PolicyError, match=r"hilbert must see 3,000 neighbours .* set segment of hilbert to less, or"):
         rk.anonymize(people, policy("hilbert", privacy=diverse, engine=small(disk_engine)))

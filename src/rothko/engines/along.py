@@ -17,6 +17,7 @@ from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.data.survey.coded import Coded, Outline
 from rothko.engines.divided import Along
+from rothko.engines.plan import Budget
 from rothko.errors import PolicyError
 from rothko.methods.curve.curve import Mapping
 from rothko.methods.curve.idistance import MOST_SAMPLED
@@ -34,6 +35,8 @@ BINS = 1 << 20
 """and into how many parts all cells are together."""
 SAMPLED = 2
 """How many records as they are loaded take the room of one of the sample that a curve is laid by."""
+OF_VALUE = 32
+"""Bytes that are known of each distinct value: itself, where it lies on its line, and that again for kernels."""
 FILLED = 0.75
 """How much of what fits a segment is to have, where that is free: those that do not hold join the next."""
 
@@ -43,6 +46,13 @@ def longest(method: Method, nobody: Encoded, requirements: Sequence[Requirement]
     if method.in_segments == "exactly":
         return method.longest(nobody, requirements)
     return max(int(FILLED * tuples), 2 * fewest(requirements))
+
+
+def room_for(method: Method, outline: Outline, shares: Budget) -> int | None:
+    """How many bytes a method may keep while it makes classes of some records; None where it keeps nothing."""
+    if not method.keeps:
+        return None
+    return max(shares.room(method.keeps) - OF_VALUE * sum(line.size for line in outline.lines), 0)
 
 
 def check_sizes(method: Method, segments: Sequence[Segment], tuples: int, who: str) -> None:

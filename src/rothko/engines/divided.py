@@ -98,6 +98,8 @@ class BySegment:
     threads: int = 1
     weighed: tuple[Line, ...] | None = None
     """The lines as the method weighs them for a workload; as they are where it is None."""
+    room: int | None = None
+    """How many bytes the method may keep while it makes classes of some records; see :meth:`Method.partition`."""
 
     @property
     def top(self) -> Cuts | None:
@@ -134,7 +136,7 @@ class BySegment:
                 records = replace(records, lines=self.weighed)
             return self.method.within(
                 records, mapping, self.requirements, segments=self.segments[leaves], seed=self.seed,
-                threads=self.threads,
+                threads=self.threads, room=self.room,
             )  # fmt: skip
 
         return Part(encoded, with_ties(encoded, ties, group, threads=self.threads), coded.kept, leaves.start)

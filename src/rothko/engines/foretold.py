@@ -111,7 +111,7 @@ def plan(
     row_bytes = 4 * columns + 8 if row_bytes is None else row_bytes
     distinct = columns * min(rows, 100_000) if distinct is None else distinct
     group = VALUE_BYTES * distinct
-    shares = budget(limit, row_bytes=row_bytes)
+    shares = budget(limit, row_bytes=row_bytes).beside(METHODS[method]().keeps)
     engine, reason = choose_engine(rows, rows * row_bytes, memory=limit)
     on_disk = (cost_t(rows, shares, group), cost_s(rows, shares, k, options))
     if method != Mondrian.name:

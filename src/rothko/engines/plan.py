@@ -58,6 +58,23 @@ class Budget:
         """How many frequency groups of a size fit (F_CACHE, at least 1)."""
         return max(1, self.frequency // max(group_bytes, 1))
 
+    def room(self, wanted: int) -> int:
+        """How many bytes a method may keep beside its records, of those that it wants: half of what is free at most.
+
+        >>> budget(540_000_000, row_bytes=44).room(10**9)
+        100000000
+        """
+        return min(wanted, (self.memory - self.baseline) // 2)
+
+    def beside(self, wanted: int) -> Budget:
+        """The same with the fewer records, the more of what is free a method keeps beside them.
+
+        What is set aside for frequency groups and buffers is not asked for while classes are made, but records of a
+        method that searches take that: with each are its entries in the best classes so far.
+        """
+        share = self.room(wanted) / max(self.memory - self.baseline, 1)
+        return replace(self, tuples=int(self.tuples * (1 - share)))
+
     def within(self, most: int | None) -> Budget:
         """The same with no more records at once than an engine may take."""
         return self if most is None else replace(self, tuples=min(self.tuples, most))

@@ -97,6 +97,11 @@ class Method:
         """That it has no recoding, and what to do."""
         return f"{self.name} has none; publish a range, or use mondrian."
 
+    @property
+    def keeps(self) -> int:
+        """How many bytes it keeps beside its records, at most, while it searches for better classes."""
+        return 0
+
     def refuses(self, task: Task) -> str:
         """Why it cannot make classes for a task that it does not take, and what to do."""
         raise NotImplementedError
@@ -152,10 +157,11 @@ class Method:
         segments: Sequence[Segment],
         seed: int,
         threads: int = 1,
+        room: int | None = None,
     ) -> Classes:
         """The classes of the records of some segments that follow each other, none across two of them.
 
-        A method that is near is given one at a time.
+        A method that is near is given one at a time; see :meth:`partition`.
         """
         raise NotImplementedError
 
@@ -168,10 +174,17 @@ class Method:
         seed: int = 0,
         threads: int = 1,
         progress: Progress = silent,
+        room: int | None = None,
     ) -> Classes:
         """Group the records into classes that satisfy every requirement.
 
         The whole table, as one class, is known to satisfy them.
+
+        Parameters
+        ----------
+        room
+            How many bytes a method that :attr:`keeps` what it finds may keep of it; as many as it wants where it is
+            None.
         """
         raise NotImplementedError
 
@@ -208,6 +221,7 @@ class LocalMethod(Method):
         seed: int = 0,
         threads: int = 1,
         progress: Progress = silent,
+        room: int | None = None,
     ) -> LocalClasses:
         """The classes, repaired where that is asked for: half of the progress each."""
         if not self.repair:

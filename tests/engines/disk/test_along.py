@@ -13,6 +13,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import rothko as rk
+from rothko.data.encode import Encoded
 from rothko.data.source.open import open_source
 from rothko.data.source.source import Source
 from rothko.engines.along import finely
@@ -22,7 +23,8 @@ from rothko.engines.engine import Run
 from rothko.engines.options import RothkoT
 from rothko.engines.part import LargeClass, Part
 from rothko.errors import PolicyError
-from rothko.methods import METHODS
+from rothko.methods import METHODS, Cluster
+from rothko.methods.classes import LocalClasses
 from rothko.methods.curve.curve import HilbertMapping
 from rothko.methods.curve.segments import as_words, place
 from rothko.methods.ties import with_hidden_ties
@@ -199,6 +201,38 @@ def test_records_of_dear_classes_go_on_to_the_next_range(workload: list[Any], mo
     assert made() == (lost, some)
     monkeypatch.setattr(along, "rooms", lambda segments, tuples: {})
     assert lost < 0.95 * made()[0]
+
+
+def test_a_search_is_told_how_much_of_the_limit_it_may_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms: list[tuple[int | None, int]] = []
+    partition = Cluster.partition
+
+    def told(self: Cluster, encoded: Encoded, *given: Any, room: int | None = None, **more: Any) -> LocalClasses:
+        rooms.append((room, encoded.rows))
+        return partition(Cluster(effort="fast"), encoded, *given, room=room, **more)
+
+    monkeypatch.setattr(Cluster, "partition", told)
+    columns = {**asked().columns, "text": {"role": "keep"}}
+    policy = asked().but(method="cluster", columns=columns, engine="rothko-t")
+    table = open_source(pa.table({**people(), "text": ["x" * 4_000] * 3_000}))
+
+    def parts(method: Any, memory: int) -> tuple[set[int | None], int]:
+        rooms.clear()
+        found = run(
+            policy.engine, table, policy.but(method=method), check=lambda _: None, memory=memory, secret=SECRET
+        )  # fmt: skip
+        assert sum(part.rows for part in found.parts) == 3_000
+        found.spill.close()
+        return {room for room, _ in rooms}, max(rows for _, rows in rooms)
+
+    values = 32 * (len(set(people()["age"])) + len(set(people()["zip"])))
+    less, more = parts("cluster", 410_000_000), parts("cluster", 480_000_000)
+    assert less[0] == {35_000_000 - values}, "half of what is free, without what is known of values"
+    assert more[0] == {70_000_000 - values}
+    assert less[1] < more[1]
+    room, rows = parts({"cluster": {"effort": "fast"}}, 410_000_000)
+    assert room == {None}
+    assert rows > 1.3 * less[1], "what is not searched has all of it for records"
 
 
 def test_more_equal_records_than_memory_holds_are_one_class() -> None:

@@ -10,11 +10,12 @@ import pytest
 from rothko.data.encode import Encoded
 from rothko.kernels.cluster import price as kernels
 from rothko.kernels.cluster.walk import Found as Boxes
-from rothko.kernels.cluster.walk import boxes
+from rothko.kernels.cluster.walk import Ladder, Pool, boxes
 from rothko.methods import Cluster
 from rothko.methods.cluster import price
 from rothko.methods.cluster.price import dearest, ladder_of, priced
 from rothko.methods.cluster.repair import Effort
+from rothko.methods.cluster.room import UNLIMITED, Room, of_block, of_levels, of_member
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.privacy import FrequencyLDiversity, KAnonymity, Requirement
 from tests.strategies.columns import heaped
@@ -39,10 +40,12 @@ def grown(encoded: Encoded, asked: tuple[Requirement, ...] = K) -> tuple[Tuples,
     return tuples, tuples.entries(Cluster(repair=False).partition(encoded, asked))
 
 
-def made_anew(tuples: Tuples, entries: Entries, most: int = 1 << 30) -> tuple[Entries | None, Entries]:
+def made_anew(
+    tuples: Tuples, entries: Entries, most: int = 1 << 30, room: Room = UNLIMITED
+) -> tuple[Entries | None, Entries]:
     some, pieces, rest = dearest(tuples, entries, most, turn=1, threads=1)
     effort = Effort.for_table(tuples)
-    return priced(tuples, some, pieces, effort, turn=1, seed=0, threads=1, over=lambda: False), rest
+    return priced(tuples, some, pieces, effort, turn=1, seed=0, threads=1, over=lambda: False, room=room), rest
 
 
 def held(entries: Entries, count: int) -> list[int]:
@@ -104,17 +107,17 @@ def test_all_boxes_are_found_in_parts_and_threads_do_not_matter(monkeypatch: pyt
     first, top = np.zeros_like(ladder.top), ladder.top
     monkeypatch.setattr(price, "REACHES", (1.05,))
     whole, _, looked = boxes(tuples.lines, ladder, pool, 6, 1.05, 1 << 20, 1 << 40, first, top)
-    found, all_of_them = price._boxes(tuples, ladder, pool, 1)
+    found, all_of_them = price._boxes(tuples, ladder, pool, price.MOST, 1)
     assert all_of_them
     assert members(found) == members(whole)
     for name, least, most in (("LOOKS", 10, looked // len(pool.amounts)), ("MOST", 100, len(whole.tuples) - 1)):
         for limit in (least, most):
             with monkeypatch.context() as limited:
                 limited.setattr(price, name, limit)
-                some, all_of_them = price._boxes(tuples, ladder, pool, 1)
+                some, all_of_them = price._boxes(tuples, ladder, pool, price.MOST, 1)
                 assert not all_of_them
                 assert members(some) < members(whole)
-                alike(price._boxes(tuples, ladder, pool, 3)[0], some)
+                alike(price._boxes(tuples, ladder, pool, price.MOST, 3)[0], some)
 
 
 def test_of_too_many_boxes_fewer_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,10 +133,10 @@ def test_of_too_many_boxes_fewer_count(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limit in (("LOOKS", one[2] // n), ("MOST", len(one[0].tuples) - 1)):
         with monkeypatch.context() as limited:
             limited.setattr(price, name, limit)
-            found, all_of_them = price._boxes(tuples, ladder, pool, 1)
+            found, all_of_them = price._boxes(tuples, ladder, pool, price.MOST, 1)
             assert all_of_them
             assert members(found) == members(other[0])
-            alike(price._boxes(tuples, ladder, pool, 3)[0], found)
+            alike(price._boxes(tuples, ladder, pool, price.MOST, 3)[0], found)
 
 
 def alike(one: Boxes, other: Boxes) -> None:
@@ -158,3 +161,30 @@ def test_there_are_none_where_they_would_take_too_much_memory(monkeypatch: pytes
     monkeypatch.setattr(price, "MOST_LINES", 3)
     assert ladder_of(tuples) is None
     assert (Cluster().partition(table(), K).sizes >= 6).all()
+
+
+def test_fewer_boxes_are_kept_in_less_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuples, entries = grown(table())
+    kept: list[tuple[int, int]] = []
+    look = price._boxes
+
+    def looked(tuples: Tuples, ladder: Ladder, pool: Pool, most: int, threads: int) -> tuple[Boxes, bool]:
+        found, whole = look(tuples, ladder, pool, most, threads)
+        kept.append((most, len(found.tuples)))
+        return found, whole
+
+    monkeypatch.setattr(price, "_boxes", looked)
+    ladder = ladder_of(tuples)
+    assert ladder is not None
+    fixed = ladder.node.nbytes + ladder.cost.nbytes + of_block(400, 4, 6)
+    rooms = [Room(), Room(fixed + 500 * of_member(6)), Room(fixed + 100 * of_member(6)), Room(fixed)]
+    assert rooms[-1].holds(2 * of_levels(tuples.encoded.lines))
+    made = [made_anew(tuples, entries, room=room)[0] for room in rooms]
+    assert [most for most, _ in kept] == [price.MOST, 500, 100], "without any room boxes are not looked for"
+    assert all(found <= most for most, found in kept)
+    assert kept[0][1] > 500
+    for found in made:
+        assert found is not None
+        assert held(found, tuples.count) == tuples.counts.tolist()
+        assert np.bincount(found.classes, weights=found.amounts).min() >= 6
+    assert made_anew(tuples, entries, room=Room(2 * of_levels(tuples.encoded.lines) - 1))[0] is None

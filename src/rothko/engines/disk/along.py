@@ -16,7 +16,17 @@ import numpy as np
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline, Records
-from rothko.engines.along import FILLED, check_room, check_sample, check_sizes, longest, sums_of, told, weighed_by
+from rothko.engines.along import (
+    FILLED,
+    check_room,
+    check_sample,
+    check_sizes,
+    longest,
+    room_for,
+    sums_of,
+    told,
+    weighed_by,
+)
 from rothko.engines.disk.carried import rooms, without_dearest
 from rothko.engines.disk.curve_sample import brought_together, drawn_from
 from rothko.engines.disk.laid import Laid, parted, with_ties, without_ties
@@ -71,7 +81,7 @@ class Ranges:
         nobody = outline.encoded(outline.nobody())
         most = longest(method, nobody, requirements, shares.tuples)
         bare = 4 * (len(outline.lines) + len(outline.domains)) + 8
-        codes = max(budget(shares.memory, row_bytes=bare).tuples, shares.tuples)
+        codes = max(budget(shares.memory, row_bytes=bare).beside(method.keeps).tuples, shares.tuples)
         if most is None or records.rows <= most:
             check_sizes(method, [Segment(0, records.rows)], codes, "memory holds")
         size = method.sampled(records.rows)
@@ -87,7 +97,8 @@ class Ranges:
         bits = mapping.keys(nobody, threads=1).bits
         weighed = method.weighed(outline.encoded(sample), policy.workload)
         notes = [] if weighed is outline.lines else [weighed_by(method, sample.rows, records.rows, policy.workload)]
-        whole = BySegment(outline, method, requirements, mapping, bits, (), secret, seed, threads, weighed)
+        room = room_for(method, outline, shares)
+        whole = BySegment(outline, method, requirements, mapping, bits, (), secret, seed, threads, weighed, room)
         return cls(records, whole, most, codes, [sample], shares, spill, notes, files, [], progress)
 
     @property

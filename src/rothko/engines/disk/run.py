@@ -54,7 +54,7 @@ def run(
     keep_together()
     limit = int(SAFE * available_memory()) if memory is None else memory
     record = row_bytes(source, policy)
-    shares = budget(limit, row_bytes=record).within(engine.records_at_once)
+    shares = budget(limit, row_bytes=record).beside(policy.method.keeps).within(engine.records_at_once)
     along = policy.method.needs_all_records
     sampled = engine.samples and not along
     spill = Spill.open(spill_dir)

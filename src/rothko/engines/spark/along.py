@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rothko.data.encode import Encoded
 from rothko.data.line import Line
 from rothko.data.survey.coded import Coded, Outline
-from rothko.engines.along import Bins, check_room, check_sample, check_sizes, longest, sums_of, told
+from rothko.engines.along import Bins, check_room, check_sample, check_sizes, longest, room_for, sums_of, told
 from rothko.engines.divided import Along, BySegment
 from rothko.engines.engine import Io, Request
 from rothko.engines.spark.records import Records
@@ -45,7 +45,10 @@ def divide(table: Table, policy: Request, *, secret: Secret, seed: int = 0, prog
     row = Row.of(table, method, seed=seed)
     segments = row.segments(longest(method, row.nobody, requirements, tuples), requirements, progress)
     check_sizes(method, segments, tuples, "a task holds")
-    divided = BySegment(table.outline, method, requirements, row.mapping, row.bits, tuple(segments), secret, seed)
+    divided = BySegment(
+        table.outline, method, requirements, row.mapping, row.bits, tuple(segments), secret, seed,
+        room=room_for(method, table.outline, table.shares),
+    )  # fmt: skip
     leaves = tuple(Leaf(i, one.rows, one.alike and one.rows > tuples) for i, one in enumerate(segments))
     notes = told(method, segments, "a task holds")
 

@@ -117,7 +117,8 @@ def look(
     check(outline)
     record = codes + -(-found.size.bytes // found.size.rows)
     records = Records.of(cluster, rows, coder, Packing(outline, found.kept))
-    return Table(records, found, budget(limit, row_bytes=record).within(engine.records_at_once))
+    shares = budget(limit, row_bytes=record).beside(policy.method.keeps).within(engine.records_at_once)
+    return Table(records, found, shares)
 
 
 def grow(engine: Spark, table: Table, policy: Request, *, seed: int = 0, progress: Progress = silent) -> Grown:

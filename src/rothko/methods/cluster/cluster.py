@@ -38,6 +38,7 @@ from rothko.errors import PolicyError
 from rothko.methods.classes import Classes, LocalClasses
 from rothko.methods.cluster.peel import peeled
 from rothko.methods.cluster.repair import Effort, Halves, cut_evenly, joined, repaired, settled
+from rothko.methods.cluster.room import Room
 from rothko.methods.cluster.search import EFFORTS, Plan, Start, searched
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.methods.cluster.weights import weighed
@@ -64,6 +65,8 @@ REMAINS = 50
 to meet, groups along the curve are taken as soon as they lose less."""
 LARGE_K = 10
 """From this k on lifting is tried: below it gains less than its time."""
+KEPT = 1_000_000_000
+"""Bytes of boxes, and of the levels of all lines, where there are as many as a search takes."""
 INTERRUPTED = "The search for classes was ended by hand; these are the best that it had found."
 
 
@@ -111,6 +114,7 @@ class Cluster(LocalMethod):
         seed: int = 0,
         threads: int = 1,
         progress: Progress = silent,
+        room: int | None = None,
     ) -> LocalClasses:
         """Cluster the records, and repair what came of it; for a model, by what lines tell about its target."""
         encoded = weighed(encoded, workload)
@@ -121,7 +125,7 @@ class Cluster(LocalMethod):
             shown = Halves(encoded.rows, progress)
             found = self._grouped(tuples, requirements, seed, threads, shown.made)
             return repaired(tuples, found, seed=seed, threads=threads, shown=shown)
-        plan = Plan.for_table(tuples, self.effort or "default", self.seconds)
+        plan = Plan.for_table(tuples, self.effort or "default", self.seconds, Room(room))
 
         def grown(threads: int) -> Entries:
             return tuples.entries(self._grouped(tuples, requirements, seed, threads, silent))
@@ -137,6 +141,11 @@ class Cluster(LocalMethod):
             starts = (Start(grown, [fast] * fast.passes), Start(generalized, [first]))
             found = searched(tuples, starts, plan, over, seed=seed, threads=threads, progress=progress)
         return replace(found, notes=(*found.notes, *((INTERRUPTED,) if over.asked else ())))
+
+    @property
+    def keeps(self) -> int:
+        """What boxes and levels take where there are as many as are looked at; nothing where no search follows."""
+        return KEPT if self.repair and self.effort != "fast" else 0
 
     def weighed(self, sample: Encoded, workload: Sequence[Task]) -> tuple[Line, ...]:
         """By what each line tells about the targets of models."""
@@ -155,12 +164,13 @@ class Cluster(LocalMethod):
         segments: Sequence[Segment],
         seed: int,
         threads: int = 1,
+        room: int | None = None,
     ) -> LocalClasses:
         """The clusters of the records of a segment; one, where they are all alike and too many."""
         [segment] = segments
         if segment.alike:
             return LocalClasses.of(encoded, np.zeros(encoded.rows, dtype=np.int64), 1)
-        return self.partition(encoded, requirements, seed=seed, threads=threads)
+        return self.partition(encoded, requirements, seed=seed, threads=threads, room=room)
 
     def _grouped(
         self, tuples: Tuples, requirements: Sequence[Requirement], seed: int, threads: int, progress: Progress
@@ -179,7 +189,7 @@ class Cluster(LocalMethod):
 
     def _generalized(self, tuples: Tuples, plan: Plan, seed: int, threads: int, over: Ending) -> Entries | None:
         """The cheapest generalization first; records that none could serve are clustered."""
-        found = peeled(tuples, patience=plan.patience, over=over)
+        found = peeled(tuples, patience=plan.patience, over=over, room=plan.room)
         if found is None:
             return None
         loose = found.classes < 0

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rothko.data.line import Kind, Line
+from rothko.methods.cluster.room import UNLIMITED, Room, of_peeling
 from rothko.methods.cluster.tuples import Entries, Tuples
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def peeled(
     *,
     patience: float,
     over: Callable[[], bool] = lambda: False,
+    room: Room = UNLIMITED,
 ) -> Entries | None:
     """Classes of the tuples; those that no vector served are in none.
 
@@ -144,14 +146,19 @@ def peeled(
         How often each tuple is looked at, about; beyond that only every second vector is tried, then every fourth.
     over
         Asked now and then: whether time is up.
+    room
+        What it may take.
 
     Returns
     -------
-    None where there are too many lines, time was up before the end, or so few records are served that it leads nowhere.
+    None where there are too many lines or too little room, time was up before the end, or so few records are served
+    that it leads nowhere.
     """
     from rothko.kernels.cluster.peel import CLASSES, LEFT, NEXT, SEEN, Left, peel
 
     lines = tuples.encoded.lines
+    if not room.holds(of_peeling(tuples.count, lines)):
+        return None
     first = tuples.records[tuples.starts[:-1]]
     codes = np.ascontiguousarray(tuples.encoded.codes[:, first].T)
     counts = [

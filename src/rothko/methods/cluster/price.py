@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from rothko.methods.cluster.repair import (
     seed_of,
     settled,
 )
+from rothko.methods.cluster.room import UNLIMITED, Room, of_block, of_levels, of_member
 from rothko.methods.cluster.tuples import WHOLE, Entries, Tuples
 from rothko.progress import each
 
@@ -47,7 +47,7 @@ REACHES = (REACH, 1.0, 0.9, 0.8)
 BLOCK = 100_000
 """Records that are looked at together."""
 MOST = 100_000_000
-"""Tuples of all boxes of a block: 400 MB at most."""
+"""Tuples of all boxes of a block, where there is room for them: 400 MB, and while they are found as much again."""
 LOOKS = 40_000
 """How often each tuple is looked at to find them, at most, at each reach."""
 MOST_LINES, LARGEST = 17, 50_000_000
@@ -79,7 +79,9 @@ def dearest(
     entries, pieces = along_curve(tuples, entries, turn, BLOCK, threads)
     if len(tuples.records) <= most:
         return entries, pieces, Entries.none()
-    cost = _costs(tuples, entries)[entries.classes] * entries.amounts
+    # Block by block: the places of all tuples would be in memory twice.
+    costs = [_costs(tuples, _numbered(Entries(*entries.between(*piece), entries.count))) for piece in pieces]
+    cost = np.concatenate(costs)[entries.classes] * entries.amounts
     starts = [begin for begin, _ in pieces]
     mean = np.add.reduceat(cost, starts) / np.add.reduceat(entries.amounts, starts)
     chosen = np.zeros(len(pieces), dtype=np.bool_)
@@ -116,17 +118,21 @@ def priced(
     seed: int,
     threads: int,
     over: Callable[[], bool],
+    room: Room,
 ) -> Entries | None:
     """Other classes of the same blocks, by prices that begin with what they cost; None where there are none."""
-    ladder = ladder_of(tuples)
+    ladder = ladder_of(tuples, room)
     if ladder is None:
         return None
-    within = max(threads // len(pieces), 1)
+    room = room.without(ladder.node.nbytes + ladder.cost.nbytes)
+    # What is found by several at a time is there at a time.
+    side_by_side = 1 if room.limited else threads
+    within = max(side_by_side // len(pieces), 1)
 
     def work(i: int) -> Entries:
-        return _block(tuples, ladder, entries, pieces[i], effort, (seed, turn, i), within, over)
+        return _block(tuples, ladder, entries, pieces[i], effort, (seed, turn, i), within, over, room)
 
-    return joined(each(work, range(len(pieces)), threads))
+    return joined(each(work, range(len(pieces)), side_by_side))
 
 
 def _block(
@@ -138,15 +144,18 @@ def _block(
     numbers: tuple[int, ...],
     threads: int,
     over: Callable[[], bool],
+    room: Room,
 ) -> Entries:
     """The classes of a block; where it has too many boxes, those that were found are opened among the classes."""
     from rothko.kernels.cluster.price import dive
 
     as_it_was = _numbered(Entries(*entries.between(*piece), entries.count))
-    if over() or as_it_was.count < 2:
+    room = room.without(of_block(int(as_it_was.amounts.sum()), len(ladder.top), tuples.k))
+    most = room.most(of_member(tuples.k), MOST)
+    if over() or as_it_was.count < 2 or most == 0:
         return as_it_was
     who, pool = _pool_of(tuples, ladder, as_it_was)
-    found, whole = _boxes(tuples, ladder, pool, threads)
+    found, whole = _boxes(tuples, ladder, pool, most, threads)
     new = as_it_was
     if whole:
         asked = np.random.default_rng(seed_of(*numbers)).permutation(len(found.cost))
@@ -157,7 +166,7 @@ def _block(
     return _opened(tuples, new, who, pool, found, replace(effort, steps=0), numbers, threads, over)
 
 
-def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, threads: int) -> tuple[Boxes, bool]:
+def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, most: int, threads: int) -> tuple[Boxes, bool]:
     """All boxes that count, and whether they are all: no more than may be looked at, and than there is room for.
 
     In parts by the levels of the first lines, the finest first. Where there are too many boxes fewer of them count:
@@ -170,8 +179,10 @@ def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, threads: int) -> tuple[Bo
     made: list[Boxes] = []
     whole = False
     for reach in REACHES:
-        made = each(partial(still_worth, pool=pool, k=tuples.k, reach=reach), made, threads)
-        room, last = MOST - sum(len(part.tuples) for part in made), reach == REACHES[-1]
+        # One after the other takes the place of what it was: all of them would be there twice.
+        for i, part in enumerate(made):
+            made[i] = still_worth(part, pool, tuples.k, reach)
+        room, last = most - sum(len(part.tuples) for part in made), reach == REACHES[-1]
         some, whole = _walked(tuples, ladder, pool, parts[len(made) :], reach, room, threads, short=last)
         made += some
         if whole:
@@ -217,16 +228,23 @@ def _walked(
     return [part for part in made if part is not None], within == len(parts)
 
 
-def _together(parts: Sequence[Boxes]) -> Boxes:
-    """The boxes of some parts, one after the other."""
+def _together(parts: list[Boxes]) -> Boxes:
+    """The boxes of some parts, one after the other; parts are taken out of their list, not to be there twice."""
     from rothko.kernels.cluster.walk import Found
 
-    before = np.cumsum([0, *(len(part.tuples) for part in parts)])
-    return Found(
-        np.concatenate([np.empty(0, dtype=np.int64), *(part.cost for part in parts)]),
-        np.concatenate([*(part.begin[:-1] + at for part, at in zip(parts, before, strict=False)), before[-1:]]),
-        np.concatenate([np.empty(0, dtype=np.int32), *(part.tuples for part in parts)]),
+    count, members = sum(len(part.cost) for part in parts), sum(len(part.tuples) for part in parts)
+    found = Found(
+        np.empty(count, dtype=np.int64), np.zeros(count + 1, dtype=np.int64), np.empty(members, dtype=np.int32)
     )
+    box = at = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        found.cost[box : box + len(part.cost)] = part.cost
+        found.begin[box + 1 : box + 1 + len(part.cost)] = part.begin[1:] + at
+        found.tuples[at : at + len(part.tuples)] = part.tuples
+        box, at = box + len(part.cost), at + len(part.tuples)
+    return found
 
 
 def _opened(
@@ -290,24 +308,30 @@ def near_anew(
     seed: int,
     threads: int,
     over: Callable[[], bool],
+    room: Room,
 ) -> Entries:
     """One pass over all classes, in blocks along the curve of this turn: some near ones at a time are made anew."""
     from rothko.kernels.cluster.reprice import reprice
 
-    ladder = ladder_of(tuples)
+    ladder = ladder_of(tuples, room)
     if ladder is None:
         return entries
+    room = room.without(ladder.node.nbytes + ladder.cost.nbytes)
+    most = room.most(of_member(tuples.k), MOST_NEAR)
+    if most < tuples.k:
+        return entries
+    side_by_side = room.most(most * of_member(tuples.k), threads)
 
     def work(block: Local, seed: np.uint64) -> Found:
         codes = codes_of(tuples, ladder, block.who)
         steps = max(round(effort.steps * block.classes), 1)
         found: Found = reprice(
-            tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, MOST_NEAR, LOOKS_NEAR,
+            tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, most, LOOKS_NEAR,
             SWEEPS, RISE, FALL, AGAIN, SHARE, FAIR, HOPE, effort.tries, seed,
         )  # fmt: skip
         return found
 
-    return by_blocks(tuples, entries, work, effort.block, turn, seed=seed, threads=threads, over=over)
+    return by_blocks(tuples, entries, work, effort.block, turn, seed=seed, threads=side_by_side, over=over)
 
 
 def codes_of(tuples: Tuples, ladder: Ladder, who: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -315,14 +339,20 @@ def codes_of(tuples: Tuples, ladder: Ladder, who: NDArray[np.int64]) -> NDArray[
     return tuples.encoded.codes[ladder.lines[:, None], tuples.records[tuples.starts[who]]]
 
 
-def ladder_of(tuples: Tuples) -> Ladder | None:
+def may_price(tuples: Tuples, room: Room) -> bool:
+    """Whether there may be prices: of so many lines, and in so much room, of which levels take half at most."""
+    lines = tuples.encoded.lines
+    return len(lines) <= MOST_LINES and room.holds(2 * of_levels(lines))
+
+
+def ladder_of(tuples: Tuples, room: Room = UNLIMITED) -> Ladder | None:
     """The levels of all lines as the kernel takes them; None where they would take too much memory.
 
     Those lines come first that tell records apart best: what is parted early is not looked at for all that follow.
     """
     from rothko.kernels.cluster.walk import Ladder
 
-    if len(tuples.encoded.lines) > MOST_LINES:
+    if not may_price(tuples, room):
         return None
     along = np.argsort([-_entropy(codes) for codes in tuples.encoded.codes], kind="stable")
     lines = [tuples.encoded.lines[a] for a in along]

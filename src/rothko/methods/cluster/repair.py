@@ -269,9 +269,12 @@ def _ranks(tuples: Tuples, turn: int, threads: int) -> NDArray[np.int64]:
     turned = np.roll(np.arange(lines), turn).tolist()
     order = hilbert_order(tuples.encoded, threads=threads, shift=[TURN * turn % 1] * lines, attributes=turned)
     # Tuples that differ only in sensitive values share a place: which of them comes first is up to the input.
-    codes = tuples.encoded.codes[:, order]
+    new = np.arange(len(order)) == 0
+    for one in tuples.encoded.codes:  # line by line: a copy of all codes would be as large as the table
+        codes = one[order]
+        new[1:] |= codes[1:] != codes[:-1]
     place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.cumsum(np.append(True, (codes[:, 1:] != codes[:, :-1]).any(axis=0)))
+    place[order] = np.cumsum(new)
     return place[tuples.records[tuples.starts[:-1]]]
 
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from rothko.methods.classes import LocalClasses
-from rothko.methods.cluster.price import BLOCK, dearest, near_anew, priced
+from rothko.methods.cluster.price import BLOCK, dearest, may_price, near_anew, priced
 from rothko.methods.cluster.repair import ALL, COMPARED, LARGE, NEAREST, Effort, chained, joined, repair_pass
+from rothko.methods.cluster.room import OF_BEST, UNLIMITED, Room
 from rothko.methods.cluster.tuples import Entries, Tuples
 from rothko.progress import Ending, each, remark
 
@@ -77,9 +78,17 @@ class Plan:
     """and the share of the loss that such a pass must gain."""
     vain: int
     """So many rounds in a row that gain nothing are the last, and so many passes over near classes that gain little."""
+    room: Room
+    """What may be kept beside the records and the best classes."""
 
     @classmethod
-    def for_table(cls, tuples: Tuples, effort: Literal["fast", "default", "thorough"], seconds: float | None) -> Plan:
+    def for_table(
+        cls,
+        tuples: Tuples,
+        effort: Literal["fast", "default", "thorough"],
+        seconds: float | None,
+        room: Room = UNLIMITED,
+    ) -> Plan:
         """What suits a table; it grows and falls smoothly with its records."""
         rows, k, lines = len(tuples.records), tuples.k, len(tuples.encoded.lines)
         more = 3 if effort == "thorough" else 1
@@ -99,7 +108,10 @@ class Plan:
         rounds, vain, near = more, more, repair.passes
         if seconds is not None:
             worth, near_worth, rounds, vain, near = 0.0, 0.0, ENDLESS, IN_VAIN, ENDLESS
-        return cls(repair, more * 4_000 * min(1.0, less**1.5), worth, rounds, more * BLOCK, near, near_worth, vain)
+        return cls(
+            repair, more * 4_000 * min(1.0, less**1.5), worth, rounds, more * BLOCK, near, near_worth, vain,
+            room.without(OF_BEST * rows),
+        )  # fmt: skip
 
     def turn(self, number: int) -> Effort:
         """What the passes of a round do: in blocks that grow."""
@@ -135,11 +147,14 @@ def searched(
     number, vain = 0, 0
     # Prices are of k records that share a box: where requirements make classes far larger they say nothing.
     most = LARGE * tuples.k * best.entries.count
-    while number < plan.rounds and vain < plan.vain and best.loss > 0 and len(tuples.records) <= most and not over():
+    rounds = plan.rounds if len(tuples.records) <= most and may_price(tuples, plan.room) else 0
+    while number < rounds and vain < plan.vain and best.loss > 0 and not over():
         number += 1
         some, pieces, rest = dearest(tuples, best.entries, plan.priced, turn=number, threads=threads)
         effort = plan.turn(number)
-        other = priced(tuples, some, pieces, effort, turn=number, seed=seed, threads=threads, over=over)
+        other = priced(
+            tuples, some, pieces, effort, turn=number, seed=seed, threads=threads, over=over, room=plan.room
+        )  # fmt: skip
         if other is None:
             number -= 1
             break
@@ -183,7 +198,9 @@ def _anew(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, 
         entries, rest = best.entries, Entries.none()
         if len(tuples.records) > plan.priced:
             entries, _, rest = dearest(tuples, entries, plan.priced, turn=turned, threads=threads)
-        entries = near_anew(tuples, entries, effort, turned, seed=seed, threads=threads, over=over)
+        entries = near_anew(
+            tuples, entries, effort, turned, seed=seed, threads=threads, over=over, room=plan.room
+        )  # fmt: skip
         before, best = best.loss, Best.of(tuples, joined([entries, rest]))
         vain = vain + 1 if before - best.loss <= plan.near_worth * best.loss else 0
         remark(f"loss {best.loss:.4f}")

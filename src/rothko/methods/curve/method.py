@@ -85,6 +85,7 @@ class CurveMethod(LocalMethod):
         segments: Sequence[Segment],
         seed: int,
         threads: int = 1,
+        room: int | None = None,
     ) -> LocalClasses:
         """The classes of the records of some segments that follow each other."""
         _, curve = curve_of(mapping, encoded, threads=threads)

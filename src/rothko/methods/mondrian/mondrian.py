@@ -123,6 +123,7 @@ class Mondrian(Method):
         seed: int = 0,
         threads: int = 1,
         progress: Progress = silent,
+        room: int | None = None,
         phase: int | None = None,
         region: Region | None = None,
     ) -> Classes:

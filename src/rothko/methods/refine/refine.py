@@ -105,6 +105,7 @@ class Refine(Method):
         seed: int = 0,
         threads: int = 1,
         progress: Progress = silent,
+        room: int | None = None,
     ) -> ColumnClasses:
         """Refine the most masked table as far as the requirements allow; classes are what then shows the same.
 
