@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def made_anew(
 ) -> tuple[Entries | None, Entries]:
     some, pieces, rest = dearest(tuples, entries, most, turn=1, threads=1)
     effort = Effort.for_table(tuples)
-    return priced(tuples, some, pieces, effort, turn=1, seed=0, threads=1, over=lambda: False, room=room), rest
+    made = priced(tuples, some, pieces, effort, turn=1, seed=0, threads=1, over=lambda: False, room=room)
+    return made and made[0], rest
 
 
 def held(entries: Entries, count: int) -> list[int]:
@@ -107,14 +109,14 @@ def test_all_boxes_are_found_in_parts_and_threads_do_not_matter(monkeypatch: pyt
     first, top = np.zeros_like(ladder.top), ladder.top
     monkeypatch.setattr(price, "REACHES", (1.05,))
     whole, _, looked = boxes(tuples.lines, ladder, pool, 6, 1.05, 1 << 20, 1 << 40, first, top)
-    found, all_of_them = price._boxes(tuples, ladder, pool, price.MOST, 1)
+    found, all_of_them, _ = price._boxes(tuples, ladder, pool, price.MOST, 1)
     assert all_of_them
     assert members(found) == members(whole)
     for name, least, most in (("LOOKS", 10, looked // len(pool.amounts)), ("MOST", 100, len(whole.tuples) - 1)):
         for limit in (least, most):
             with monkeypatch.context() as limited:
                 limited.setattr(price, name, limit)
-                some, all_of_them = price._boxes(tuples, ladder, pool, price.MOST, 1)
+                some, all_of_them, _ = price._boxes(tuples, ladder, pool, price.MOST, 1)
                 assert not all_of_them
                 assert members(some) < members(whole)
                 alike(price._boxes(tuples, ladder, pool, price.MOST, 3)[0], some)
@@ -130,13 +132,43 @@ def test_of_too_many_boxes_fewer_count(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = (boxes(tuples.lines, ladder, pool, 6, reach, 1 << 20, 1 << 40, first, top) for reach in (9.0, 0.3))
     assert members(other[0]) < members(one[0])
     monkeypatch.setattr(price, "REACHES", (9.0, 0.3))
+    monkeypatch.setattr(price, "FAR", 0)
     for name, limit in (("LOOKS", one[2] // n), ("MOST", len(one[0].tuples) - 1)):
         with monkeypatch.context() as limited:
             limited.setattr(price, name, limit)
-            found, all_of_them = price._boxes(tuples, ladder, pool, price.MOST, 1)
+            found, all_of_them, _ = price._boxes(tuples, ladder, pool, price.MOST, 1)
             assert all_of_them
             assert members(found) == members(other[0])
             alike(price._boxes(tuples, ladder, pool, price.MOST, 3)[0], found)
+
+
+def test_where_no_reach_would_end_only_the_lowest_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuples, entries = grown(table())
+    ladder = ladder_of(tuples)
+    assert ladder is not None
+    _, pool = price._pool_of(tuples, ladder, entries)
+    asked: list[tuple[float, int]] = []
+    walked = price._walked
+
+    def told(*given: Any, short: bool) -> tuple[list[Boxes], int, bool]:
+        asked.append((given[4], given[6]))
+        return walked(*given, short=short)
+
+    monkeypatch.setattr(price, "_walked", told)
+    monkeypatch.setattr(price, "LOOKS", 40)
+    monkeypatch.setattr(price, "FAR", 1.1)
+    some, whole, endless = price._boxes(tuples, ladder, pool, price.MOST, 1)
+    alike(price._boxes(tuples, ladder, pool, price.MOST, 3)[0], some)
+    assert endless
+    assert not whole
+    reaches, looks = zip(*asked[:2], strict=True)
+    assert reaches == (price.REACHES[0], price.REACHES[-1])
+    assert looks[1] <= looks[0] == 10 * len(pool.amounts)
+    asked.clear()
+    monkeypatch.setattr(price, "FAR", 0)
+    price._boxes(tuples, ladder, pool, price.MOST, 1)
+    assert [reach for reach, _ in asked] == [price.REACHES[0], *price.REACHES]
+    assert [looks // len(pool.amounts) for _, looks in asked[2:]] == [40, 40, 40]
 
 
 def alike(one: Boxes, other: Boxes) -> None:
@@ -168,10 +200,10 @@ def test_fewer_boxes_are_kept_in_less_room(monkeypatch: pytest.MonkeyPatch) -> N
     kept: list[tuple[int, int]] = []
     look = price._boxes
 
-    def looked(tuples: Tuples, ladder: Ladder, pool: Pool, most: int, threads: int) -> tuple[Boxes, bool]:
-        found, whole = look(tuples, ladder, pool, most, threads)
+    def looked(tuples: Tuples, ladder: Ladder, pool: Pool, most: int, threads: int) -> tuple[Boxes, bool, bool]:
+        found, whole, endless = look(tuples, ladder, pool, most, threads)
         kept.append((most, len(found.tuples)))
-        return found, whole
+        return found, whole, endless
 
     monkeypatch.setattr(price, "_boxes", looked)
     ladder = ladder_of(tuples)

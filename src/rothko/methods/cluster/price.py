@@ -52,6 +52,9 @@ LOOKS = 40_000
 """How often each tuple is looked at to find them, at most, at each reach."""
 MOST_LINES, LARGEST = 17, 50_000_000
 """With more lines than peeling takes, or more levels times codes, there are no prices: they take too much memory."""
+FIRST, FAR = 4, 0.3
+"""After this part of the looks so many of the parts must be gone through at the first reach: otherwise no reach of use
+has an end, and only boxes that promise most are looked for, with as many looks."""
 UNSERVED = 0.25
 """A block of which more records than this share would be in no class stays as it is."""
 SWEEPS, RISE, FALL = 30, 0.1, 0.92
@@ -119,8 +122,11 @@ def priced(
     threads: int,
     over: Callable[[], bool],
     room: Room,
-) -> Entries | None:
-    """Other classes of the same blocks, by prices that begin with what they cost; None where there are none."""
+) -> tuple[Entries, bool] | None:
+    """Other classes of the same blocks, by prices that begin with what they cost; None where there are none.
+
+    And whether boxes had no end in any of them.
+    """
     ladder = ladder_of(tuples, room)
     if ladder is None:
         return None
@@ -129,10 +135,11 @@ def priced(
     side_by_side = 1 if room.limited else threads
     within = max(side_by_side // len(pieces), 1)
 
-    def work(i: int) -> Entries:
+    def work(i: int) -> tuple[Entries, bool]:
         return _block(tuples, ladder, entries, pieces[i], effort, (seed, turn, i), within, over, room)
 
-    return joined(each(work, range(len(pieces)), side_by_side))
+    made = each(work, range(len(pieces)), side_by_side)
+    return joined([block for block, _ in made]), any(endless for _, endless in made)
 
 
 def _block(
@@ -145,7 +152,7 @@ def _block(
     threads: int,
     over: Callable[[], bool],
     room: Room,
-) -> Entries:
+) -> tuple[Entries, bool]:
     """The classes of a block; where it has too many boxes, those that were found are opened among the classes."""
     from rothko.kernels.cluster.price import dive
 
@@ -153,9 +160,9 @@ def _block(
     room = room.without(of_block(int(as_it_was.amounts.sum()), len(ladder.top), tuples.k))
     most = room.most(of_member(tuples.k), MOST)
     if over() or as_it_was.count < 2 or most == 0:
-        return as_it_was
+        return as_it_was, False
     who, pool = _pool_of(tuples, ladder, as_it_was)
-    found, whole = _boxes(tuples, ladder, pool, most, threads)
+    found, whole, endless = _boxes(tuples, ladder, pool, most, threads)
     new = as_it_was
     if whole:
         asked = np.random.default_rng(seed_of(*numbers)).permutation(len(found.cost))
@@ -163,12 +170,13 @@ def _block(
         made = dive(found, pool, tuples.k, tuples.rules.asked, asked, SWEEPS, rise, FALL, AGAIN, SHARE, FAIR)
         if made[2][made[1] < 0].sum() <= UNSERVED * pool.amounts.sum():
             new = settled(tuples, Entries(who[made[0]], made[1], made[2], made[3]), threads=threads)
-    return _opened(tuples, new, who, pool, found, replace(effort, steps=0), numbers, threads, over)
+    return _opened(tuples, new, who, pool, found, replace(effort, steps=0), numbers, threads, over), endless
 
 
-def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, most: int, threads: int) -> tuple[Boxes, bool]:
-    """All boxes that count, and whether they are all: no more than may be looked at, and than there is room for.
+def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, most: int, threads: int) -> tuple[Boxes, bool, bool]:
+    """All boxes that count, whether they are all, and whether there is no end to them.
 
+    They are no more than may be looked at, and than there is room for.
     In parts by the levels of the first lines, the finest first. Where there are too many boxes fewer of them count:
     those that were found are sieved, and the other parts walked through at a lower reach. Of what is too much even at
     the lowest one those parts are taken that come before that, and so much of the next one.
@@ -176,18 +184,25 @@ def _boxes(tuples: Tuples, ladder: Ladder, pool: Pool, most: int, threads: int) 
     from rothko.kernels.cluster.walk import still_worth
 
     parts = np.array(list(product(*map(range, ladder.top[:PARTED].tolist()))), dtype=np.int64)
-    made: list[Boxes] = []
-    whole = False
-    for reach in REACHES:
+    looks = LOOKS * len(pool.amounts)
+    made, spent, whole = _walked(tuples, ladder, pool, parts, REACHES[0], most, looks // FIRST, threads, short=False)
+    if whole:
+        return _together(made), True, False
+    # Where it is room that lacks, a lower reach leaves enough of it.
+    endless = len(made) < FAR * len(parts) and sum(len(part.tuples) for part in made) <= most // FIRST
+    if endless:
+        looks //= FIRST
+    for reach in REACHES[-1:] if endless else REACHES:
         # One after the other takes the place of what it was: all of them would be there twice.
         for i, part in enumerate(made):
             made[i] = still_worth(part, pool, tuples.k, reach)
         room, last = most - sum(len(part.tuples) for part in made), reach == REACHES[-1]
-        some, whole = _walked(tuples, ladder, pool, parts[len(made) :], reach, room, threads, short=last)
-        made += some
+        left = parts[len(made) :]
+        some, _, whole = _walked(tuples, ladder, pool, left, reach, room, looks - spent, threads, short=last)
+        made, spent = made + some, 0
         if whole:
             break
-    return _together(made), whole
+    return _together(made), whole, endless
 
 
 def _walked(
@@ -197,18 +212,19 @@ def _walked(
     parts: NDArray[np.int64],
     reach: float,
     room: int,
+    looks: int,
     threads: int,
     *,
     short: bool,
-) -> tuple[list[Boxes], bool]:
-    """The boxes of the parts that come before there are too many, and whether these are all parts.
+) -> tuple[list[Boxes], int, bool]:
+    """The boxes of the parts that come before there are too many, how many looks they took, and whether these are all.
 
     Of the next one as many as there is room for, where it may be cut short. Which they are does not hang on threads.
     """
     from rothko.kernels.cluster.walk import boxes
 
     d = len(ladder.top)
-    spent, most = np.zeros((2, len(parts)), dtype=np.int64), np.array([LOOKS * len(pool.amounts), room])
+    spent, most = np.zeros((2, len(parts)), dtype=np.int64), np.array([looks, room])
 
     def work(i: int) -> Boxes | None:
         looks, room = (most - spent[:, :i].sum(axis=1)).tolist()
@@ -225,7 +241,7 @@ def _walked(
     within = int((np.cumsum(spent, axis=1) <= most[:, None]).all(axis=0).sum())
     # The next one may have begun before it was known how much is left for it.
     made[within:] = map(work, range(within, len(parts))[:short])
-    return [part for part in made if part is not None], within == len(parts)
+    return [part for part in made if part is not None], int(spent[0, :within].sum()), within == len(parts)
 
 
 def _together(parts: list[Boxes]) -> Boxes:
@@ -309,14 +325,19 @@ def near_anew(
     threads: int,
     over: Callable[[], bool],
     room: Room,
+    endless: bool = False,
 ) -> Entries:
-    """One pass over all classes, in blocks along the curve of this turn: some near ones at a time are made anew."""
+    """One pass over all classes, in blocks along the curve of this turn: some near ones at a time are made anew.
+
+    Where boxes of a table have no end, those of a few classes have none either: they are looked for a tenth as long.
+    """
     from rothko.kernels.cluster.reprice import reprice
 
     ladder = ladder_of(tuples, room)
     if ladder is None:
         return entries
     room = room.without(ladder.node.nbytes + ladder.cost.nbytes)
+    looks = LOOKS_NEAR // 10 if endless else LOOKS_NEAR
     most = room.most(of_member(tuples.k), MOST_NEAR)
     if most < tuples.k:
         return entries
@@ -326,7 +347,7 @@ def near_anew(
         codes = codes_of(tuples, ladder, block.who)
         steps = max(round(effort.steps * block.classes), 1)
         found: Found = reprice(
-            tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, most, LOOKS_NEAR,
+            tuples.lines, ladder, codes, *block.given, steps, NEAR, REACH, most, looks,
             SWEEPS, RISE, FALL, AGAIN, SHARE, FAIR, HOPE, effort.tries, seed,
         )  # fmt: skip
         return found

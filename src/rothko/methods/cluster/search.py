@@ -30,6 +30,8 @@ WIDER = 4
 IN_VAIN = 4
 """So many rounds of prices in a row that gain nothing end a search that has time left."""
 ENDLESS = 1 << 30
+TRIED = 0.1
+"""The share of near classes that are made anew to see whether it gains anything, where boxes have no end."""
 NEAR_WORTH, SMALL = 0.0002, 25_000
 """The share of the loss that a pass over near classes must gain for another one to follow, up to so many records: in
 larger tables, where it takes longer, the more, by their number to the power of 1.25."""
@@ -158,11 +160,12 @@ def searched(
         if other is None:
             number -= 1
             break
-        found = Best.of(tuples, joined([other, rest]))
+        again, endless = other
+        found = Best.of(tuples, joined([again, rest]))
         vain = 0 if found.loss < best.loss else vain + 1
         best = min(best, found, key=lambda one: one.loss)
         remark(f"loss {best.loss:.4f}")
-        best = _anew(tuples, best, plan, number, over, seed=seed, threads=threads)
+        best = _anew(tuples, best, plan, number, over, endless=endless, seed=seed, threads=threads)
         # Where values are spread evenly, near classes find little and passes of repair a lot.
         best = _repaired(tuples, best, plan, number, over, seed=seed, threads=threads)
     if number == 0:
@@ -188,22 +191,31 @@ def _repaired(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending,
     return best
 
 
-def _anew(tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, seed: int, threads: int) -> Best:
-    """Classes after passes that make near ones anew by prices, the dearest of a large table, until some gain little."""
-    effort, vain = replace(plan.turn(number), steps=1.0), 0
+def _anew(
+    tuples: Tuples, best: Best, plan: Plan, number: int, over: Ending, *, endless: bool, seed: int, threads: int
+) -> Best:
+    """Classes after passes that make near ones anew by prices, the dearest of a large table, until some gain little.
+
+    Where boxes have no end those of a few classes mostly gain nothing: a tenth of them is tried first.
+    """
+    vain = 0
     for turn in range(plan.near):
         if over() or best.loss == 0 or vain == plan.vain:
             break
+        share = TRIED if turn == 0 and endless else 1.0
+        effort = replace(plan.turn(number), steps=share)
         turned = number * effort.passes + turn
         entries, rest = best.entries, Entries.none()
         if len(tuples.records) > plan.priced:
             entries, _, rest = dearest(tuples, entries, plan.priced, turn=turned, threads=threads)
         entries = near_anew(
-            tuples, entries, effort, turned, seed=seed, threads=threads, over=over, room=plan.room
+            tuples, entries, effort, turned, seed=seed, threads=threads, over=over, room=plan.room, endless=endless
         )  # fmt: skip
         before, best = best.loss, Best.of(tuples, joined([entries, rest]))
-        vain = vain + 1 if before - best.loss <= plan.near_worth * best.loss else 0
+        vain = vain + 1 if before - best.loss <= share * plan.near_worth * best.loss else 0
         remark(f"loss {best.loss:.4f}")
+        if vain and share < 1.0:
+            break
     return best
 
 
