@@ -90,7 +90,8 @@ class Part:
 
 
 SEARCH = (
-    "rothko.methods.cluster.peel", "rothko.methods.cluster.price", "rothko.methods.cluster.search",
+    "rothko.methods.cluster.peel", "rothko.methods.cluster.price", "rothko.methods.cluster.room",
+    "rothko.methods.cluster.search",
     "rothko.kernels.cluster.chains", "rothko.kernels.cluster.facility", "rothko.kernels.cluster.peel",
     "rothko.kernels.cluster.price", "rothko.kernels.cluster.reprice", "rothko.kernels.cluster.sieve",
     "rothko.kernels.cluster.walk",

@@ -210,7 +210,7 @@ def test_fewer_boxes_are_kept_in_less_room(monkeypatch: pytest.MonkeyPatch) -> N
     assert ladder is not None
     fixed = ladder.node.nbytes + ladder.cost.nbytes + of_block(400, 4, 6)
     rooms = [Room(), Room(fixed + 500 * of_member(6)), Room(fixed + 100 * of_member(6)), Room(fixed)]
-    assert rooms[-1].holds(2 * of_levels(tuples.encoded.lines))
+    assert rooms[-1].fits(2 * of_levels(tuples.encoded.lines))
     made = [made_anew(tuples, entries, room=room)[0] for room in rooms]
     assert [most for most, _ in kept] == [price.MOST, 500, 100], "without any room boxes are not looked for"
     assert all(found <= most for most, found in kept)

@@ -157,7 +157,7 @@ def peeled(
     from rothko.kernels.cluster.peel import CLASSES, LEFT, NEXT, SEEN, Left, peel
 
     lines = tuples.encoded.lines
-    if not room.holds(of_peeling(tuples.count, lines)):
+    if not room.fits(of_peeling(tuples.count, lines)):
         return None
     first = tuples.records[tuples.starts[:-1]]
     codes = np.ascontiguousarray(tuples.encoded.codes[:, first].T)

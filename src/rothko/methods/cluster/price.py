@@ -363,7 +363,7 @@ def codes_of(tuples: Tuples, ladder: Ladder, who: NDArray[np.int64]) -> NDArray[
 def may_price(tuples: Tuples, room: Room) -> bool:
     """Whether there may be prices: of so many lines, and in so much room, of which levels take half at most."""
     lines = tuples.encoded.lines
-    return len(lines) <= MOST_LINES and room.holds(2 * of_levels(lines))
+    return len(lines) <= MOST_LINES and room.fits(2 * of_levels(lines))
 
 
 def ladder_of(tuples: Tuples, room: Room = UNLIMITED) -> Ladder | None:

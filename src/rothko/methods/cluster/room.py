@@ -47,7 +47,7 @@ class Room:
         """Whether there is an end to it."""
         return self.size is not None
 
-    def holds(self, needed: int) -> bool:
+    def fits(self, needed: int) -> bool:
         """Whether a step that takes so many bytes may be made."""
         return self.size is None or needed <= self.size
 
