@@ -91,10 +91,9 @@ class Part:
 
 SEARCH = (
     "rothko.methods.cluster.peel", "rothko.methods.cluster.price", "rothko.methods.cluster.room",
-    "rothko.methods.cluster.search",
-    "rothko.kernels.cluster.chains", "rothko.kernels.cluster.facility", "rothko.kernels.cluster.peel",
-    "rothko.kernels.cluster.price", "rothko.kernels.cluster.reprice", "rothko.kernels.cluster.sieve",
-    "rothko.kernels.cluster.walk",
+    "rothko.methods.cluster.search", "rothko.kernels.cluster.chains", "rothko.kernels.cluster.facility",
+    "rothko.kernels.cluster.peel", "rothko.kernels.cluster.price", "rothko.kernels.cluster.reprice",
+    "rothko.kernels.cluster.sieve", "rothko.kernels.cluster.walk",
 )  # fmt: skip
 """What ``cluster`` does above ``effort: fast``, which is all that the curves compare with."""
 CLUSTER = ("rothko.methods.cluster.cluster", *SEARCH)
