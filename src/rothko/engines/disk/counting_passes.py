@@ -24,7 +24,7 @@ from rothko.engines.refine import refine_by_counts
 from rothko.methods.curve.sample import summed
 from rothko.methods.refine.counts import Pairs, Tally
 from rothko.methods.refine.foresight import Asked, Counted
-from rothko.progress import Progress, silent
+from rothko.progress import Progress, ahead, silent
 from rothko.trim import give_back
 from rothko.workload.tasks import Classify
 
@@ -48,12 +48,13 @@ class Refining:
     most: int
     """Different records that are told apart at a time."""
     spill: Spill
+    threads: int = 1
     notes: list[str] = field(default_factory=list)
     progress: Progress = silent
 
     def parts(self) -> Iterator[RecodedTable]:
         """The table, and how its columns are recoded."""
-        counter = DiskCounter(self.records, self.outline, self.shares, self.spill, self.progress)
+        counter = DiskCounter(self.records, self.outline, self.shares, self.spill, self.threads, self.progress)
         policy, outline = self.policy, self.outline
         found = refine_by_counts(
             outline, counter, policy.method, tuple(policy.privacy), tuple(policy.workload), sample=self.sample.pop(),
@@ -77,6 +78,7 @@ class DiskCounter:
     outline: Outline
     shares: Budget
     spill: Spill
+    threads: int = 1
     progress: Progress = silent
     files: list[Spilled] = field(default_factory=list)
     """One, when the records were written."""
@@ -99,10 +101,15 @@ class DiskCounter:
         give_back()  # what it took to look ahead
         different = [_Different() for _ in asked]
         [file] = self.files
-        for coded in file.codes(AT_ONCE):
+
+        def count(coded: Coded) -> list[Counted]:
             encoded = self.outline.encoded(coded)
-            for one, found in zip(asked, different, strict=True):
-                found.add(one.count(encoded))
+            return [one.count(encoded) for one in asked]
+
+        # One thread reads, and brings together what others count.
+        for some in ahead(count, file.codes(AT_ONCE // self.threads), self.threads):
+            for one, found in zip(some, different, strict=True):
+                found.add(one)
             if sum(found.rows for found in different) > most:
                 for found in different:
                     found.settle()

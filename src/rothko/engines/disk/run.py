@@ -74,7 +74,9 @@ def run(
             # A record that is counted has neither the columns that are kept nor those of other sets.
             codes = 4 * (len(outline.lines) + len(outline.domains) + 1)
             most = budget(limit, row_bytes=codes).within(engine.records_at_once).tuples
-            refining = Refining([records], outline, policy, [first.pop()], shares, most, spill, progress=progress)
+            refining = Refining(
+                [records], outline, policy, [first.pop()], shares, most, spill, threads, progress=progress
+            )  # fmt: skip
             return _without_tree(refining, limit, source, policy, notes)
         if along:
             ranges = Ranges.of(
