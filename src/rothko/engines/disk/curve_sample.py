@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rothko.data.encode import Encoded
 from rothko.data.survey.coded import Coded, Outline
+from rothko.engines.disk.laid import SIDE_BY_SIDE
 from rothko.engines.disk.spill import Spill, Spilled
 from rothko.methods.curve.sample import bar_for, chances_of, code_words, drawn, in_codes, in_question, summed
 from rothko.progress import each
@@ -38,7 +39,8 @@ def drawn_from(files: Sequence[Spilled], outline: Outline, size: int, seed: int,
     more = 1
     while True:
         bar = bar_for(size, outline.rows, more)
-        found = each(partial(_drawn, outline=outline, bar=bar, seed=seed), [one for one in files if one.rows], threads)
+        draw = partial(_drawn, outline=outline, bar=bar, seed=seed)
+        found = each(draw, [one for one in files if one.rows], min(threads, SIDE_BY_SIDE))
         words = np.concatenate([some for some, _ in found], axis=1)
         chances = np.concatenate([some for _, some in found])
         if len(chances) >= size or more >= outline.rows:

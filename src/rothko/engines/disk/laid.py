@@ -34,6 +34,8 @@ more of them less waits, but they are written in smaller pieces: with four, 50 m
 """
 SLICE = 1 << 15
 """Records whose keys are found at a time."""
+SIDE_BY_SIDE = 4
+"""Threads that look at records on their way, at most: what each of them holds is not in the plan of memory."""
 FINER = 8
 """How many cells, by the sample, have as many records as a segment."""
 
@@ -77,7 +79,7 @@ class Laid:
         writer = spill.writer(whole.outline, parts=int(number[-1]) + 1, memory=shares.buffers // 2)
         found = np.zeros(len(cells), dtype=np.int64)
         # One thread writes what others find the keys of.
-        placed = ahead(lambda coded: (coded, route(coded)), _slices(records), whole.threads)
+        placed = ahead(lambda coded: (coded, route(coded)), _slices(records), min(whole.threads, SIDE_BY_SIDE))
         for i, (coded, place) in enumerate(placed):
             found += np.bincount(place, minlength=len(cells))
             writer.write(number[place], coded)
